@@ -9,8 +9,9 @@ import pytest
 
 from tests.kit.api import RunningApi, running_api
 from turnout.model.access import ROLES, Role
-from turnout.server.app import create_app, routes_of
+from turnout.server.app import create_app
 from turnout.server.guards import role_guard_of
+from turnout.server.schema_docs import routes_of
 
 OPEN = {"/healthz", "/readyz", "/sign-in", "/sign-in.js", "/sign-in.css", "/api/v1/session"}
 """Paths that are open without a token: health, readiness and the sign-in."""

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from turnout.cli.problem_errors import error_of
-from turnout.errors import ServerUnavailable
+from turnout.errors import InvalidTarget, ServerUnavailable
 from turnout.runner.server_access import ServerAccess
 
 T = TypeVar("T")
@@ -123,6 +123,26 @@ class ApiClient:
 
     def _unreachable(self, error: Exception) -> ServerUnavailable:
         return ServerUnavailable(f"the server at {self.url} cannot be reached: {error}", url=self.url)
+
+
+def workflow_segment(target: str) -> str:
+    """Returns the name of a server's workflow as a segment of a path. Raises InvalidTarget for a file or module."""
+    return segment(workflow_of(target))
+
+
+def workflow_of(target: str) -> str:
+    """Returns the name of a server's workflow. Raises InvalidTarget for a file or a module, which only a program has.
+
+    >>> workflow_of("shop::fulfil")
+    'shop::fulfil'
+    """
+    if ":" in target.replace("::", "") or "/" in target or target.endswith((".py", ".yaml", ".yml")):
+        raise InvalidTarget(
+            f"{target!r} is a file or a module: a server runs its own workflows, which are given by name",
+            code="not_on_a_server",
+            target=target,
+        )
+    return target
 
 
 def segment(text: str) -> str:

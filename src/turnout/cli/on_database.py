@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from turnout.cli.database import check_folder, open_store, store_if_there
+from turnout.cli.local_workflows import LocalWorkflows
 from turnout.cli.logs import check_attempt
 from turnout.cli.run_report import HistoryEntry, RunFacts, read_history, read_run
 from turnout.cli.service import NewSecret, Rerun, Start
@@ -33,6 +34,7 @@ class DatabaseService:
 
     def __init__(self, database: str | None) -> None:
         self.runs = DatabaseRuns(database)
+        self.workflows = LocalWorkflows(database)
         self.workers = DatabaseWorkers(database)
         self.tokens = DatabaseTokens(database)
 

@@ -1,4 +1,4 @@
-"""Workers and tokens through the API of a server; its runs are in ``server_runs``."""
+"""Workflows, workers and tokens through the API of a server; its runs are in ``server_runs``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import builtins
 
 import msgspec
 
-from turnout.cli.api_client import ApiClient, segment
+from turnout.cli.api_client import ApiClient, segment, workflow_segment
 from turnout.cli.server_runs import ServerRuns
-from turnout.cli.service import NewSecret
+from turnout.cli.service import Explained, ExplainedTask, NewSecret
+from turnout.errors import InvalidInput
 from turnout.model.access import Role, TokenRow
 from turnout.model.rows import HeldAttempt
 from turnout.model.workers import WorkerView
 from turnout.runner.server_access import ServerAccess
 from turnout.server.api.types.workers import DrainRequest, WorkerDetail
 from turnout.server.api.types.workers import Workers as WorkerList
+from turnout.server.api.types.workflows import DispatchTrace
 
 
 class CreatedToken(msgspec.Struct, frozen=True):
@@ -32,8 +34,30 @@ class ServerService:
     def __init__(self, access: ServerAccess) -> None:
         client = ApiClient(access)
         self.runs = ServerRuns(client)
+        self.workflows = ServerWorkflows(client)
         self.workers = ServerWorkers(client)
         self.tokens = ServerTokens(client)
+
+
+class ServerWorkflows:
+    """Workflows of a server, by name."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    def explain(self, target: str, hub: str | None) -> Explained:
+        if hub is not None:
+            raise InvalidInput("--hub is for a configuration here: the server explains by its own", field="hub")
+        trace = self._client.get(f"/workflows/{workflow_segment(target)}/dispatch", DispatchTrace)
+        tasks = [
+            ExplainedTask(
+                each.task_name.rpartition("::")[2],
+                each,
+                next((warning for warning in trace.warnings if f'"{each.task_name}"' in warning), None),
+            )
+            for each in trace.tasks
+        ]
+        return Explained(trace.workflow, tasks)
 
 
 class ServerWorkers:

@@ -8,22 +8,29 @@ from typing import Any
 
 import msgspec
 
-from turnout.cli.api_client import ApiClient
+from turnout.cli.api_client import ApiClient, segment
 from turnout.cli.failure import Exit
 from turnout.cli.format import MARKS, format_duration, short_id, workflow_name
 from turnout.cli.logs import format_line
 from turnout.cli.outcome import print_failure, print_success, print_warnings
 from turnout.cli.output import print_json, print_line
 from turnout.cli.remote_report import view_of
-from turnout.cli.run_input import input_file, untyped_parameters
-from turnout.errors import RunError, ServerUnavailable
+from turnout.cli.run_input import input_file, named_values, untyped_parameters
+from turnout.errors import InputError, RunError, ServerUnavailable, WorkflowNotFound
 from turnout.model.logs import LogLine, Stream
 from turnout.model.states import TaskState
 from turnout.server.api.types.runs import Run, RunResult, StartedRun
 from turnout.server.api.types.tasks import Move
+from turnout.server.api.types.workflows import WorkflowParameter
 
 MAX_RECONNECTS = 60
 """How often a stream that the server has ended is opened again before the command gives up."""
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """The parameters of a workflow."""
+
+    parameters: list[WorkflowParameter]
 
 
 class RemoteRun:
@@ -104,6 +111,18 @@ def print_stored(started: StartedRun, *, as_json: bool, quiet: bool) -> int:
     return Exit.OK
 
 
-def input_of(client: ApiClient, workflow: str, pairs: Sequence[str], file: str | None) -> dict[str, Any]:
-    """Returns the parameters of a run that a server starts; the server checks them."""
-    return {**input_file(file), **untyped_parameters(pairs)}
+def input_of(
+    client: ApiClient, workflow: str, pairs: Sequence[str], arguments: Sequence[str] = (), file: str | None = None
+) -> dict[str, Any]:
+    """Returns the parameters of a run that a server starts, read by the types that it declares; the server checks
+    them."""
+    given = dict(input_file(file))
+    if pairs or arguments:
+        try:
+            declared = client.get(f"/workflows/{segment(workflow)}", Declared).parameters
+        except (InputError, WorkflowNotFound):  # the start is answered with what is wrong
+            declared = []
+        texts = [each.name for each in declared if each.schema.get("type") == "string" or each.type == "str"]
+        names = [each.name for each in declared]
+        given |= untyped_parameters([*named_values(names, arguments), *pairs], texts)
+    return given

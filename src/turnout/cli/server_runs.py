@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.cli.api_client import ApiClient, segment
+from turnout.cli.api_client import ApiClient, segment, workflow_of
 from turnout.cli.remote_report import entries_of, facts_of, view_of
 from turnout.cli.remote_run import MAX_RECONNECTS, RemoteRun, input_of, print_stored
 from turnout.cli.run_report import MAX_ATTEMPTS, MAX_LINES, HistoryEntry, RunFacts
@@ -173,8 +173,8 @@ class ServerRuns:
 
     def start(self, start: Start, *, as_json: bool, quiet: bool = False) -> int:
         request = StartRequest(
-            workflow=start.target,
-            input=input_of(self._client, start.target, start.parameters, start.file),
+            workflow=workflow_of(start.target),
+            input=input_of(self._client, start.target, start.parameters, start.arguments, start.file),
             priority=start.priority,
             timeout=None if start.timeout is None else seconds(start.timeout, "--timeout"),
         )
@@ -185,9 +185,7 @@ class ServerRuns:
 
     def rerun(self, rerun: Rerun, *, as_json: bool) -> int:
         run = self._find(rerun.run)
-        request = RerunRequest(
-            from_task=rerun.from_task, input=input_of(self._client, run.workflow, rerun.parameters, None)
-        )
+        request = RerunRequest(from_task=rerun.from_task, input=input_of(self._client, run.workflow, rerun.parameters))
         started = self._client.post(f"/runs/{run.id}/rerun", StartedRun, request)
         return self._display(started, waits=rerun.waits, as_json=as_json)
 

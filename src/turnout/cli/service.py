@@ -12,6 +12,7 @@ from turnout.cli.place import Place
 
 if TYPE_CHECKING:
     from turnout.cli.run_report import HistoryEntry, RunFacts
+    from turnout.dispatcher import Explanation
     from turnout.model.access import Role, TokenRow
     from turnout.model.driver import Driver
     from turnout.model.logs import LogLine
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from turnout.model.rows import HeldAttempt
     from turnout.model.states import RunState
     from turnout.model.workers import WorkerView
+    from turnout.runner.live_sessions import Needs
     from turnout.runner.views import RunView
 
 
@@ -54,6 +56,35 @@ class NewSecret(msgspec.Struct, frozen=True):
 
     secret: str
     token: TokenRow
+
+
+class ExplainedTask(msgspec.Struct, frozen=True):
+    """Where one task of a workflow goes, and why."""
+
+    name: str
+    explanation: Explanation
+    warning: str | None = None
+    need: Needs | None = None
+    """What it asks of workers, and which of them have it; None if it goes to none, or that is not known."""
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """Where the tasks of a workflow go."""
+
+    workflow: str
+    """The full name."""
+    tasks: Sequence[ExplainedTask]
+    not_driven: int = 0
+    """Open runs of it that no orchestrator drives."""
+    notes: Sequence[str] = ()
+
+
+class Workflows(Protocol):
+    """Workflows, by target."""
+
+    def explain(self, target: str, hub: str | None) -> Explained:
+        """Returns where its tasks go; with ``hub`` as if this one were configured."""
+        ...
 
 
 class Runs(Protocol):
@@ -129,6 +160,9 @@ class Service(Protocol):
 
     @property
     def runs(self) -> Runs: ...
+
+    @property
+    def workflows(self) -> Workflows: ...
 
     @property
     def workers(self) -> Workers: ...

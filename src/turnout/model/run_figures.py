@@ -5,7 +5,7 @@ The sets of labels are bounded: workflows and executors above the limit are coun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -16,6 +16,15 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 MAX_WORKFLOWS, MAX_EXECUTORS = 200, 50
 """Values of a label; more are counted together."""
 OTHER = "other"
+
+FAMILIES: Mapping[str, str] = {
+    "turnout_runs_ended_total": "Runs that have ended.",
+    "turnout_attempts_ended_total": "Attempts of the tasks of runs that have ended.",
+    "turnout_run_duration_seconds": "Time from the submission of a run to its end.",
+    "turnout_attempt_duration_seconds": "Duration of the last attempt of a task.",
+    "turnout_attempt_start_delay_seconds": "Time from the commit that started an attempt until its body began.",
+}
+"""Every metric with its meaning."""
 
 
 class EndedRuns(msgspec.Struct, frozen=True):
@@ -97,36 +106,26 @@ class RunFigures:
 
     def lines(self) -> Iterator[str]:
         """Yields the lines of the exposition."""
-        yield from _counter("turnout_runs_ended_total", "Runs that have ended.", self._runs)
-        yield from _counter(
-            "turnout_attempts_ended_total", "Attempts of the tasks of runs that have ended.", self._attempts
-        )
-        yield from _histogram(
-            "turnout_run_duration_seconds", "Time from the submission of a run to its end.", self._run_seconds
-        )
-        yield from _histogram(
-            "turnout_attempt_duration_seconds", "Duration of the last attempt of a task.", self._attempt_seconds
-        )
-        yield from _histogram(
-            "turnout_attempt_start_delay_seconds",
-            "Time from the commit that started an attempt until its body began.",
-            self._start_seconds,
-        )
+        yield from _counter("turnout_runs_ended_total", self._runs)
+        yield from _counter("turnout_attempts_ended_total", self._attempts)
+        yield from _histogram("turnout_run_duration_seconds", self._run_seconds)
+        yield from _histogram("turnout_attempt_duration_seconds", self._attempt_seconds)
+        yield from _histogram("turnout_attempt_start_delay_seconds", self._start_seconds)
 
 
 def _add(counts: dict[Labels, int], labels: Labels, count: int) -> None:
     counts[labels] = counts.get(labels, 0) + count
 
 
-def _counter(name: str, meaning: str, values: dict[Labels, int]) -> Iterator[str]:
+def _counter(name: str, values: dict[Labels, int]) -> Iterator[str]:
     if values:
-        yield from (f"# HELP {name} {meaning}", f"# TYPE {name} counter")
+        yield from (f"# HELP {name} {FAMILIES[name]}", f"# TYPE {name} counter")
         yield from (f"{name}{label_text(labels)} {count}" for labels, count in sorted(values.items()))
 
 
-def _histogram(name: str, meaning: str, values: dict[Labels, Histogram]) -> Iterator[str]:
+def _histogram(name: str, values: dict[Labels, Histogram]) -> Iterator[str]:
     if values:
-        yield from (f"# HELP {name} {meaning}", f"# TYPE {name} histogram")
+        yield from (f"# HELP {name} {FAMILIES[name]}", f"# TYPE {name} histogram")
     for labels, each in sorted(values.items(), key=lambda item: item[0]):
         bounds = [*zip(map(str, BUCKETS), each.within, strict=True), ("+Inf", each.count)]
         for bound, count in bounds:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from turnout.contracts.store import AccessStore
-from turnout.errors import AccessDenied, StoreError, TokenNotFound
+from turnout.errors import AccessDenied, StoreError, StoreRejected, TokenNotFound
 from turnout.model.access import (
     SESSION_PREFIX,
     NewToken,
@@ -154,7 +154,10 @@ class Access:
             parent=row.id,
         )
         secret = new_secret(SESSION_PREFIX)
-        return Made(secret, await self._in_thread(self._store.add_token, _with_digest(new, secret)))
+        try:
+            return Made(secret, await self._in_thread(self._store.add_token, _with_digest(new, secret)))
+        except StoreRejected as error:  # the token was revoked since it was looked up
+            raise AccessDenied(f"the token {row.name!r} was revoked", code="revoked_token") from error
 
     async def sign_out(self, session_id: str) -> None:
         await self._in_thread(self._store.revoke_token, session_id)

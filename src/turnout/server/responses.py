@@ -26,6 +26,7 @@ from turnout.errors import (
     RunNotFound,
     StoredDefinitionError,
     StoreUnreachable,
+    TokenNotFound,
     TooBusy,
     TooLarge,
     TurnoutError,
@@ -39,6 +40,8 @@ RUN_ID = "0199b2c4-7d5e-7a10-9c3b-2f6d1e8a4b57"
 
 ALWAYS = ("malformed_request", "no_token", "role_too_low", "invalid_request", "too_many_requests", "store_unreachable")
 """Errors that every route below ``/api/v1`` may answer with."""
+OF_BODIES = ("body_too_large", "unsupported_media_type")
+"""Errors that routes with a body may answer with."""
 
 KNOWN: dict[str, TurnoutError] = {
     error.code: error
@@ -48,6 +51,10 @@ KNOWN: dict[str, TurnoutError] = {
         AccessDenied("the role of token 'ci' is viewer; this needs operator or a higher one", code="role_too_low"),
         RequestError("limit: expected a number of at most 1000", code="invalid_request"),
         RequestError("256 requests are being served already: send it again in a second", code="too_many_requests"),
+        RequestError("the body has more than 8,388,608 bytes", code="body_too_large"),
+        RequestError("the body is text/plain; this takes application/json", code="unsupported_media_type"),
+        TokenNotFound("there is no token 'ci' that is not revoked"),
+        TokenNotFound("2 tokens are named 'ci': give the id", code="ambiguous_token"),
         RequestError("1000 streams are open already, the most that this server serves", code="too_many_streams"),
         StoreUnreachable("the database cannot be reached"),
         RequestError("this cursor belongs to another list, or to another filter", code="foreign_cursor"),
@@ -94,7 +101,13 @@ KNOWN: dict[str, TurnoutError] = {
 
 
 def answers(
-    content: Any, *codes: str, status: int = 200, example: Any = None, description: str = "", media_type: str = ""
+    content: Any,
+    *codes: str,
+    status: int | tuple[int, ...] = 200,
+    example: Any = None,
+    description: str = "",
+    media_type: str = "",
+    takes_body: bool = False,
 ) -> dict[int, ResponseSpec]:
     """Returns the ``responses`` of a route: its success, these errors, and those of every route."""
     success = ResponseSpec(
@@ -104,7 +117,8 @@ def answers(
         media_type=media_type or "application/json",
         examples=None if example is None else [Example(summary="example", value=msgspec.to_builtins(example))],
     )
-    return {status: success, **problems(*ALWAYS, *codes)}
+    statuses = (status,) if isinstance(status, int) else status
+    return {**dict.fromkeys(statuses, success), **problems(*ALWAYS, *(OF_BODIES if takes_body else ()), *codes)}
 
 
 def problems(*codes: str) -> dict[int, ResponseSpec]:

@@ -26,7 +26,11 @@ def refused(given: Head, settings: ServerSettings | None = None, sender: Sender 
     return caught.value.code
 
 
-@pytest.mark.parametrize("query", ["token=x", "a=1&access_token=", "API_KEY=1", "q=" + new_secret()])
+@pytest.mark.parametrize(
+    "query",
+    ["token=x", "a=1&access_token=", "API_KEY=1", "q=" + new_secret()],
+    ids=["token", "access", "key", "secret"],
+)
 def test_a_token_in_the_query_is_refused(query: str) -> None:
     assert refused(head(query=query)) == "token_in_query"
 

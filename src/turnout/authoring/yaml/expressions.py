@@ -60,7 +60,8 @@ class Scope(msgspec.Struct, frozen=True):
     """Names that exist and have no value yet: an output, an id or a name of another step, with that step's name."""
     numbers: frozenset[str] = frozenset()
     """Those of the names whose values are numbers."""
-    secrets: frozenset[str] = frozenset()
+    reads_files: bool = False
+    """True if dotenv files may set further names."""
 
 
 class Expression(NamedTuple):
@@ -102,6 +103,8 @@ class Expressions:
                     f"${{{name}{path_text(path)}}}: a step has {known}{suggest_similar(str(path[0]), RESULT_FIELDS)}",
                 )
             self.results.add((name, str(path[0])))
+            if raw:
+                self._warn_raw(f"{name}{path_text(path)}")
             return Expression(raw, reference, of_step=True)
         if name in self.scope.names:
             self.used.add(name)
@@ -129,7 +132,7 @@ class Expressions:
                 f"{match[0]}: {name!r} is no parameter, variable, output or step{suggest_similar(name, known)}",
             )
             return Expression(raw, reference, of_step=False)
-        if name not in assigned and name not in _USUAL:
+        if name not in assigned and name not in _USUAL and not self.scope.reads_files:
             self.report(
                 "warning",
                 "unknown_variable",

@@ -93,6 +93,7 @@ class DefinitionRoutes(Controller):
             "local_execution_refused",
             "name_mismatch",
             *CHANGES,
+            status=(200, 201),
             description="The version that is in force now. 201 instead of 200: the workflow is new.",
         ),
     )

@@ -59,6 +59,7 @@ class RoutingController(Controller):
             CheckedRouting,
             "unknown_executor",
             "no_dispatcher",
+            takes_body=True,
             example=CHECKED_EXAMPLE,
             description="The rules can work; what is doubtful is listed.",
         ),
@@ -76,6 +77,7 @@ class RoutingController(Controller):
             CheckedRouting,
             "unknown_executor",
             "no_dispatcher",
+            takes_body=True,
             example=CHECKED_EXAMPLE,
             description="The rules are in force.",
         ),
@@ -96,6 +98,7 @@ class RoutingController(Controller):
             WhatIfResult,
             "unknown_executor",
             "no_dispatcher",
+            takes_body=True,
             example=WhatIfResult(
                 replayed=1_000,
                 differences=[

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Controller, Response, delete, post
-from litestar.params import Body, JSONBody, Parameter
+from litestar.params import JSONBody, Parameter
 
 from turnout.errors import RequestError, TurnoutError, WaitTimedOut
 from turnout.model.rows import StoredRun
@@ -57,7 +57,6 @@ Wait = Annotated[
         description="Seconds to wait for the end of the run. `ended` of the answer says whether it has ended.",
     ),
 ]
-StartBody = Annotated[StartRequest, Body(title="Run to start", description="The workflow by name, and its parameters.")]
 
 
 class RunControl(Controller):
@@ -72,11 +71,18 @@ class RunControl(Controller):
         summary="Start a run",
         opt={UNBOUNDED: True},
         responses=answers(
-            StartedRun, *START, "too_busy", "hub_unavailable", status=201, example=START_EXAMPLE, description=STARTED
+            StartedRun,
+            *START,
+            "too_busy",
+            "hub_unavailable",
+            status=(201, 200),
+            takes_body=True,
+            example=START_EXAMPLE,
+            description=STARTED,
         ),
     )
     async def start(
-        self, context: Context, data: StartBody, idempotency_key: IdempotencyKey = None, wait: Wait = None
+        self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None, wait: Wait = None
     ) -> Response[StartedRun]:
         """Starts a run of a workflow by name, and answers once it is durable; with ``wait``, once it has ended."""
         return _started(
@@ -89,11 +95,18 @@ class RunControl(Controller):
         guards=OPERATOR,
         summary="Enqueue a run",
         responses=answers(
-            StartedRun, *START, "too_busy", "hub_unavailable", status=201, example=START_EXAMPLE, description=STARTED
+            StartedRun,
+            *START,
+            "too_busy",
+            "hub_unavailable",
+            status=(201, 200),
+            takes_body=True,
+            example=START_EXAMPLE,
+            description=STARTED,
         ),
     )
     async def enqueue(
-        self, context: Context, data: StartBody, idempotency_key: IdempotencyKey = None
+        self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None
     ) -> Response[StartedRun]:
         """Stores a run without an owner: any orchestrator on the database that has its code claims it."""
         return _started(await submit(context, lambda: start_request(context.core, data, idempotency_key, enqueue=True)))
@@ -105,7 +118,13 @@ class RunControl(Controller):
         guards=OPERATOR,
         summary="Cancel a run",
         responses=answers(
-            Run, "run_not_found", "run_ended", "wait_timed_out", example=EXAMPLE, description="The cancelled run."
+            Run,
+            "run_not_found",
+            "run_ended",
+            "wait_timed_out",
+            takes_body=True,
+            example=EXAMPLE,
+            description="The cancelled run.",
         ),
     )
     async def cancel(self, context: Context, run_id: RunId, data: JSONBody[CancelRequest | None] = None) -> Run:
@@ -165,7 +184,7 @@ class RunControl(Controller):
             *KEY,
             "too_busy",
             "hub_unavailable",
-            status=201,
+            status=(201, 200),
             example=START_EXAMPLE,
             description=STARTED,
         ),
@@ -191,7 +210,7 @@ class RunControl(Controller):
             *KEY,
             "too_busy",
             "hub_unavailable",
-            status=201,
+            status=(201, 200),
             example=START_EXAMPLE,
             description=STARTED,
         ),
@@ -243,6 +262,7 @@ class RunControl(Controller):
         responses=answers(
             BulkResult,
             "empty_filter",
+            takes_body=True,
             example=BulkResult(dry_run=True, runs=[BulkOutcome(run_id=RUN_ID, state=RunState.RUNNING)], more=False),
             description="What became of each run.",
         ),
@@ -268,6 +288,7 @@ class RunControl(Controller):
         responses=answers(
             BulkResult,
             "empty_filter",
+            takes_body=True,
             example=BulkResult(
                 dry_run=False,
                 runs=[BulkOutcome(run_id=RUN_ID, state=RunState.FAILED, new_run=RUN_ID)],

@@ -12,6 +12,7 @@ from msgspec import Meta
 from turnout.model.access import AuditRow, Role, TokenRow
 from turnout.server.dependencies import ByCaller, Context
 from turnout.server.guards import requires
+from turnout.server.responses import answers
 
 MAX_PAGE = 1_000
 
@@ -50,18 +51,28 @@ class TokensController(Controller):
     tags = ("tokens",)
     guards = (requires("admin"),)
 
-    @get(operation_id="list_tokens")
+    @get(operation_id="list_tokens", summary="List tokens", responses=answers(Tokens, description="All tokens."))
     async def list_tokens(self, context: Context) -> Tokens:
         """All tokens, without their secrets."""
         return Tokens(await context.access.tokens())
 
-    @post(operation_id="create_token")
+    @post(
+        operation_id="create_token",
+        summary="Make a token",
+        responses=answers(CreatedToken, status=201, takes_body=True, description="The token with its secret."),
+    )
     async def create(self, data: JSONBody[TokenRequest], context: Context, caller: ByCaller) -> CreatedToken:
         """Makes a token. The answer has its secret, which is not stored."""
         made = await context.access.create(data.name, data.role, by=caller.actor, lifetime=data.lifetime)
         return CreatedToken(secret=made.secret, token=made.row)
 
-    @delete("/{token:str}", status_code=200, operation_id="revoke_token")
+    @delete(
+        "/{token:str}",
+        status_code=200,
+        operation_id="revoke_token",
+        summary="Revoke a token",
+        responses=answers(TokenRow, "token_not_found", "ambiguous_token", description="The revoked token."),
+    )
     async def revoke(self, token: FromPath[str], context: Context) -> TokenRow:
         """Revokes a token by its id, or by its name: requests with it are refused, and its streams end, within two
         seconds."""
@@ -75,7 +86,11 @@ class AuditController(Controller):
     tags = ("tokens",)
     guards = (requires("admin"),)
 
-    @get(operation_id="list_audit")
+    @get(
+        operation_id="list_audit",
+        summary="List the audit",
+        responses=answers(AuditPage, description="A page of entries, the newest first."),
+    )
     async def list_entries(
         self,
         context: Context,

@@ -55,7 +55,7 @@ def body(text: str) -> StepSpec:
         ("steps:\n  - command: echo ${X.y}\n", (2, 14), "unknown_reference"),
         (
             "steps:\n  - {name: a, command: 'echo ${OUT}'}\n  - {name: b, command: echo, output: OUT}\n",
-            (2, 22),
+            (2, 24),
             "not_before",
         ),
         ("steps:\n  - command: ls\n    env: {A: '${B:-c}'}\n", (3, 14), "bad_expression"),
