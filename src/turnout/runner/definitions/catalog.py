@@ -207,7 +207,7 @@ class Catalog:
         if has_errors(attempted.findings):
             first = next(each for each in attempted.findings if each.severity == "error")
             log.warning("workflow %s cannot run here: %s", stored.full_name, first.message)
-        elif before is None or before.stored.version != stored.version:
+        elif stored.exists and (before is None or before.stored.version != stored.version):
             log.info("workflow %s: version %d is in force", stored.full_name, stored.version)
 
     def store_specs(self, workflows: Sequence[AnyWorkflow], *, remote_only: bool = False) -> str:

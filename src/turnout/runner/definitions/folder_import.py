@@ -219,6 +219,7 @@ class FolderImport:
         return tuple(found)
 
     def _report(self, file: str, findings: tuple[Finding, ...]) -> None:
+        said = self._broken.get(file) == findings
         self._broken[file] = findings
         kind: DefinitionKind = "python" if file.endswith(".py") else "yaml"
         names = self._names.get(file) or frozenset({self._catalog.yaml_name(_identifier(Path(file).stem))})
@@ -227,8 +228,9 @@ class FolderImport:
             if stored is not None and stored.file != self.label(file):
                 self.problems[file] = findings
         self._names[file] = names
-        first = next((each for each in findings if each.severity == "error"), findings[0])
-        log.warning("%s: line %d: %s", self.folder / file, first.line, first.message)
+        if not said:
+            first = next((each for each in findings if each.severity == "error"), findings[0])
+            log.warning("%s: line %d: %s", self.folder / file, first.line, first.message)
 
     def _forget(self, file: str) -> None:
         self._done.pop(file, None)

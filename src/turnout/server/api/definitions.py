@@ -9,7 +9,7 @@ import msgspec
 from litestar import Controller, Request, Response, delete, post, put
 from litestar.openapi.spec import OpenAPIMediaType, Operation, RequestBody, Schema
 from litestar.openapi.spec.enums import OpenAPIType
-from litestar.params import Parameter
+from litestar.params import HeaderParameter, PathParameter
 
 from turnout.authoring.yaml.findings import has_errors
 from turnout.errors import RequestError
@@ -23,15 +23,16 @@ from turnout.server.responses import answers
 from turnout.server.workflow_views import WorkflowViews
 
 WorkflowName = Annotated[
-    str, Parameter(max_length=400, description="The name of a workflow; `package::name` or the full name if needed.")
+    str,
+    PathParameter(max_length=400, description="The name of a workflow; `package::name` or the full name if needed."),
 ]
 IfMatch = Annotated[
     str | None,
-    Parameter(header="If-Match", max_length=400, description='The ETag of the version that is changed, as `"7"`.'),
+    HeaderParameter(name="If-Match", max_length=400, description='The ETag of the version that is changed, as `"7"`.'),
 ]
 IfNoneMatch = Annotated[
     str | None,
-    Parameter(header="If-None-Match", max_length=400, description="`*`: there must be no such workflow yet."),
+    HeaderParameter(name="If-None-Match", max_length=400, description="`*`: there must be no such workflow yet."),
 ]
 NAMED = ("workflow_not_found", "ambiguous_workflow", "path_in_name", "bad_definition_name", "no_definitions")
 CHANGES = ("precondition_required", "stale_etag", "definition_from_file", *NAMED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from litestar import Request, Response, get
-from litestar.params import Parameter
+from litestar.params import PathParameter, QueryParameter
 
 from turnout.dispatcher.placement import hub_warning, needs_hub_config
 from turnout.errors import DefinitionError, WorkflowNotFound
@@ -31,7 +31,7 @@ from turnout.server.responses import answers
 from turnout.server.workflow_views import MAX_RECENT, WorkflowFilter, WorkflowViews
 
 Recent = Annotated[
-    int, Parameter(ge=0, le=MAX_RECENT, description="How many of the newest runs are listed of each workflow.")
+    int, QueryParameter(ge=0, le=MAX_RECENT, description="How many of the newest runs are listed of each workflow.")
 ]
 MEDIA_TYPES = {"yaml": "application/yaml", "python": "text/x-python"}
 
@@ -51,13 +51,15 @@ class WorkflowsController(DefinitionRoutes):
         *,
         context: Context,
         text: Annotated[
-            str | None, Parameter(query="q", max_length=400, description="Part of the name or description.")
+            str | None, QueryParameter(name="q", max_length=400, description="Part of the name or description.")
         ] = None,
         tags: Annotated[
-            list[str] | None, Parameter(query="tag", max_items=20, description="Tags that it has; may be repeated.")
+            list[str] | None, QueryParameter(name="tag", max_items=20, description="Tags that it has; may be repeated.")
         ] = None,
-        kind: Annotated[Literal["yaml", "python"] | None, Parameter(description="The kind of its source.")] = None,
-        broken: Annotated[bool | None, Parameter(description="Only those with errors, or only those without.")] = None,
+        kind: Annotated[Literal["yaml", "python"] | None, QueryParameter(description="The kind of its source.")] = None,
+        broken: Annotated[
+            bool | None, QueryParameter(description="Only those with errors, or only those without.")
+        ] = None,
         recent: Recent = 10,
         limit: Limit = 100,
         cursor: Cursor = None,
@@ -134,7 +136,7 @@ class WorkflowsController(DefinitionRoutes):
         self,
         context: Context,
         name: WorkflowName,
-        version: Annotated[int, Parameter(ge=1, lt=2**31, description="The number of the version.")],
+        version: Annotated[int, PathParameter(ge=1, lt=2**31, description="The number of the version.")],
     ) -> VersionDetail:
         """One version with its text, and the text that it inherits from."""
 
