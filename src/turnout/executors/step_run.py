@@ -28,6 +28,7 @@ from turnout.model.step import MAX_VARIABLE, Action, Check, Evaluation, Line, Pr
 from turnout.model.step_outcome import (
     evaluated,
     holds,
+    masked_value,
     output_value,
     repeat_delay,
     repeats,
@@ -93,7 +94,8 @@ class StepRun:
             self._commands.begin()
             values = {**self._environment.variables, **self._environment.values}
             found = [evaluated(each, values) for each in step.actions if isinstance(each, Evaluation)]
-            return self._returned(found[0] if found else None)
+            # A variable may contain a secret; the arguments of other tasks are stored.
+            return self._returned(masked_value(found[0], self._masked) if found else None)
         files = {"stdout": step.stdout, "stderr": step.stderr}
         paths = {
             stream: self._environment.path(await self._environment.fill(text))
@@ -164,7 +166,7 @@ class StepRun:
         if step.repeat is not None:
             executions = self._executions() + 1
             if step.output is not None and step.repeat.check is not None and not code:
-                self._environment.set(step.output.name, output_value(step.output, stdout))
+                await self._environment.set_output(step.output.name, output_value(step.output, stdout))
             met = None if step.repeat.check is None else await self._holds(step.repeat.check)
             if repeats(step.repeat, code, met, executions):
                 later = Defer(seconds=repeat_delay(step.repeat, executions), save={EXECUTIONS: executions})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -124,6 +124,19 @@ def _items(evaluation: Evaluation, values: Mapping[str, Any]) -> list[Any]:
     if found is None:
         raise InvalidInput(f"the items are {as_text(source)[:100]!r}, which is no list", code="not_a_list")
     return found
+
+
+def masked_value(value: Any, masked: Callable[[str], str]) -> Any:
+    """Returns a JSON value with all its texts masked."""
+    match value:
+        case str():
+            return masked(value)
+        case list():
+            return [masked_value(each, masked) for each in value]
+        case dict():
+            return {name: masked_value(each, masked) for name, each in value.items()}
+        case _:
+            return value
 
 
 def value_of(value: Value, values: Mapping[str, Any]) -> Any:

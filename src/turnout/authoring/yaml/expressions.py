@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from turnout.authoring.yaml.findings import Severity
-from turnout.model.interpolation import Reference, Substitution, Text, path_text
+from turnout.model.interpolation import Reference, Substitution, Text, path_text, references_in
 from turnout.model.names import suggest_similar
 from turnout.model.step import Constant, Fields, Interpolated, Items, Value
 
@@ -60,6 +60,7 @@ class Scope(msgspec.Struct, frozen=True):
     """Names that exist and have no value yet: an output, an id or a name of another step, with that step's name."""
     numbers: frozenset[str] = frozenset()
     """Those of the names whose values are numbers."""
+    secrets: frozenset[str] = frozenset()
     reads_files: bool = False
     """True if dotenv files may set further names."""
 
@@ -204,6 +205,28 @@ class Expressions:
                 )
         return Substitution(command)
 
+    def refuse_secrets(self, text: Text) -> None:
+        """Reports secrets in a value that is stored: the arguments of another task, or its items."""
+        for reference in references_in(text):
+            if reference.name in self.scope.secrets:
+                self.report(
+                    "error",
+                    "secret_stored",
+                    f"${{{reference.name}}} is a secret, and arguments and items are stored: declare the secret where "
+                    "it is used, in the workflow that is called",
+                )
+
+    def warn_of_secrets(self, text: Text) -> None:
+        """Reports secrets in the words of a program."""
+        for reference in references_in(text):
+            if reference.name in self.scope.secrets:
+                self.report(
+                    "warning",
+                    "secret_visible",
+                    f"${{{reference.name}}} is a secret, and other users of the machine can see the words of a "
+                    "program: write a line for the shell, or let the program read the variable",
+                )
+
     def value(self, value: Any) -> Value:
         """Returns a JSON value with its texts in parts."""
         match value:
@@ -216,6 +239,21 @@ class Expressions:
                 return Fields({str(name): self.value(each) for name, each in value.items()})
             case _:
                 return Constant(value)
+
+
+def texts_in(value: Value) -> Iterator[Text]:
+    """Yields the texts of the value that are filled in."""
+    match value:
+        case Interpolated(text):
+            yield text
+        case Items(items):
+            for each in items:
+                yield from texts_in(each)
+        case Fields(fields):
+            for each in fields.values():
+                yield from texts_in(each)
+        case Constant():
+            return
 
 
 def is_constant(value: Value) -> bool:

@@ -71,5 +71,6 @@ class Scopes:
             steps=frozenset(known),
             not_before=later,
             numbers=frozenset(each.name for each in document.params if each.type in ("integer", "number")),
+            secrets=frozenset(each.name for each in document.secrets),
             reads_files=bool(document.dotenv),
         )

@@ -125,7 +125,11 @@ class TaskBuilder:
         mapped: Mapped | None = None
         if parallel is not None:
             mapped = Mapped((ITEM,), max_parallel=parallel.max_concurrent)
-            items = [] if parallel.items is None else [builder.value(each, step.where) for each in parallel.items]
+            items = (
+                []
+                if parallel.items is None
+                else [builder.value(each, f"{step.where}.parallel", stored=True) for each in parallel.items]
+            )
             if parallel.items is not None and all(map(is_constant, items)):
                 kwargs[ITEM] = Literally([constant(each) for each in items])
             else:
@@ -177,7 +181,7 @@ class TaskBuilder:
             return
         parallel = step.parallel
         builder = self._body(step, item=parallel is not None)
-        values = {name: builder.value(each, f"{step.where}.params") for name, each in named.items()}
+        values = {name: builder.value(each, f"{step.where}.params", stored=True) for name, each in named.items()}
         kwargs: dict[str, Template]
         mapped: Mapped | None = None
         if parallel is None and not step.preconditions and all(map(is_constant, values.values())):
@@ -231,7 +235,7 @@ class TaskBuilder:
         if step.parallel is not None:
             where = f"{step.where}.parallel"
             if step.parallel.items is not None:
-                items = tuple(builder.value(each, where) for each in step.parallel.items)
+                items = tuple(builder.value(each, where, stored=True) for each in step.parallel.items)
             else:
                 variable = builder.text(step.parallel.variable or "", where)
         evaluation = Evaluation(dict(arguments), items, variable, mapped=step.parallel is not None)
