@@ -14,7 +14,7 @@ from turnout.errors import CommandFailed, InvalidInput, SecretUnresolved
 from turnout.executors.command import Commands
 from turnout.model.dotenv import parse_dotenv
 from turnout.model.interpolation import Text, as_text, commands_in, filled, references_in
-from turnout.model.masking import Masker
+from turnout.model.secret_mask import Masker
 from turnout.model.shell import Command
 from turnout.model.step import ITEM, MAX_VARIABLE, OUTPUTS, PARAMS, STEPS, Secret, StepSpec
 from turnout.model.variables import is_variable

@@ -15,13 +15,13 @@ from turnout.model.step import Check, Constant, Evaluation, Fields, Interpolated
 from turnout.model.step_outcome import (
     evaluated,
     holds,
-    masked_value,
     output_value,
     repeat_delay,
     repeats,
     tolerates,
     unmet_reason,
 )
+from turnout.model.step_values import masked_value
 from turnout.model.variables import refused_variable
 
 COMMAND = Line(("test -f x",))

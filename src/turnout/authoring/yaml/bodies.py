@@ -10,10 +10,11 @@ import msgspec
 from turnout.authoring.yaml.conditions import Condition
 from turnout.authoring.yaml.document import Secret as SecretDocument
 from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
-from turnout.authoring.yaml.expressions import Expressions, Scope, texts_in
+from turnout.authoring.yaml.expressions import Expressions
 from turnout.authoring.yaml.findings import Finding, Severity
 from turnout.authoring.yaml.marks import Marks
 from turnout.authoring.yaml.policies import RepeatPolicy
+from turnout.authoring.yaml.scope import Scope
 from turnout.authoring.yaml.shell_text import ShellTexts, is_posix
 from turnout.authoring.yaml.variables import Variable
 from turnout.errors import InvalidInput
@@ -34,6 +35,7 @@ from turnout.model.step import (
     Tolerance,
     Value,
 )
+from turnout.model.step_values import texts_in
 
 DEFAULT_SHELL = ("/bin/sh",)
 _FLAGS = {"pwsh": "-Command", "powershell": "-Command", "node": "-e", "perl": "-e", "ruby": "-e", "php": "-r"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
-from turnout.authoring.yaml.expressions import BUILT_IN, BUILT_IN_OF_HANDLERS, Scope
+from turnout.authoring.yaml.scope import BUILT_IN, BUILT_IN_OF_HANDLERS, Scope
 
 
 def is_handler(step: StepDocument) -> bool:
