@@ -109,7 +109,7 @@ class Expressions:
         self.report(
             "warning",
             "raw_value",
-            f"${{raw:{name}}} is inserted without quotes: whoever sets {name!r} decides what the shell runs",
+            f"${{raw:{name}}} is inserted without quotes: its value decides what the shell runs",
         )
 
     # -- texts that no shell sees -------------------------------------------------------------------------------------
