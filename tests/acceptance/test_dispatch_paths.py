@@ -272,6 +272,12 @@ def test_a_step_whose_worker_is_lost_goes_to_another_by_the_stored_decision(tmp_
             attempts = handle.attempts()
         assert [each.worker for each in attempts] == ["worker", "second"] and second.poll() is None
         assert len({each.decision for each in attempts}) == 1, "the decision of the first attempt is kept"
+        there = ["--server", site.ready["url"], "--token-file", str(tmp_path / ".turnout" / "turnout-admin-token")]
+        listed = site.project.run("workers", "ls", "--json", *there)
+        assert [each["name"] for each in listed.json] == ["second"], listed
+        drained = site.project.run("workers", "drain", "second", "--wait", "--json", *there)
+        assert (drained.code, drained.json["left"]) == (0, True), drained
+        assert site.project.finish(second).code == 0
     finally:
         site.end()
 
