@@ -49,9 +49,9 @@ def _add_meanings(schemas: Document) -> None:
     for kind in _structs(msgspec.Struct):
         kinds.setdefault(kind.__name__, []).append(kind)
     for name, schema in schemas.items():
-        properties = schema.get("properties")
-        kind = None if properties is None else _kind_of(kinds.get(name.rpartition("_")[2], []), set(properties))
-        if kind is None:
+        properties: Document = schema.get("properties", {})
+        kind = _kind_of(kinds.get(name.rpartition("_")[2], []), set(properties))
+        if not properties or kind is None:
             continue
         schema["description"] = _text(kind.__doc__ or "")
         if kind.__struct_config__.forbid_unknown_fields:
