@@ -12,6 +12,7 @@ import pytest
 from tests.kit.api import RunningApi, running_api
 from tests.kit.api_flows import FLOWS, GATE
 from tests.kit.waiting import until
+from turnout.runner.definitions.settings import DefinitionSettings
 
 RUNS = "/api/v1/runs"
 
@@ -298,3 +299,17 @@ def test_a_bulk_request_without_a_condition_or_about_other_states_is_refused(
 ) -> None:
     for path in ("cancel", "rerun"):
         assert problem(client.post(f"{RUNS}/bulk/{path}", json={"filter": filter})) == (400, "empty_filter")
+
+
+def test_a_stored_definition_is_started_and_a_removed_one_takes_no_new_runs() -> None:
+    text = "steps:\n  - name: greet\n    command: echo hello\n"
+    settings = DefinitionSettings(allow_local_execution=True)
+    with running_api(workflows=FLOWS, definitions=settings) as api:
+        client = api.client("admin")
+        path = "/api/v1/workflows/greeting"
+        made = client.put(path, json={"text": text}, headers={"If-None-Match": "*"})
+        assert made.status_code == 201, made.text
+        assert start(client, "greeting")["run"]["state"] == "completed"
+        assert start(client, "twice", n=1)["result"] == 3
+        assert client.delete(path, headers={"If-Match": made.headers["etag"]}).status_code == 204
+        assert problem(client.post(RUNS, json={"workflow": "greeting"})) == (404, "workflow_not_found")

@@ -80,6 +80,10 @@ class Submitter:
         """Returns the workflow's graph in text."""
         return text_diagram(self.graph_of(workflow).spec)
 
+    def definition_of(self, workflow: Workflow[..., Any]) -> Definition:
+        """Returns the workflow's definition, registered and checked against the rules."""
+        return self._define(workflow)
+
     def _define(self, workflow: Workflow[..., Any]) -> Definition:
         return self._checked_definition(self._registry.define(workflow, self._config.tenant))
 
