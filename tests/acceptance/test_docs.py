@@ -18,6 +18,8 @@ import pytest
 from tools import reference
 from turnout import Runner, errors
 from turnout.authoring.yaml.compiler import compile_file
+from turnout.authoring.yaml.key_reference import KEY_TABLES
+from turnout.authoring.yaml.reader import read_file
 from turnout.model.exposition import FAMILIES
 from turnout.model.reasons import WAIT_REASONS
 from turnout.model.run_figures import FAMILIES as RUN_FAMILIES
@@ -82,6 +84,24 @@ def test_the_workflow_files_of_a_page_run(page: Path, tmp_path: Path) -> None:
                 continue  # it needs a worker, and a server on the internet
             run = runner.submit(compiled.workflows[0])
             assert run.wait(60) == "completed", f"{named(page)}:{line}: {[each.error for each in run.tasks()]}"
+
+
+WORKFLOW_FILES = [
+    (page, line, text) for page in PAGES for line, text in blocks(page, "yaml") if re.search(r"(?m)^steps:", text)
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "line", "text"), WORKFLOW_FILES, ids=[f"{named(page)}:{line}" for page, line, _ in WORKFLOW_FILES]
+)
+def test_a_workflow_file_in_a_page_has_no_errors(page: Path, line: int, text: str) -> None:
+    found = [each for each in read_file(text, name=page.stem).findings if each.severity == "error"]
+    assert found == [], f"{named(page)}, line {line}"
+
+
+def test_every_table_of_a_workflow_file_is_in_the_reference() -> None:
+    page = (DOCS / "reference" / "workflow-file.md").read_text()
+    assert set(re.findall(r"<!-- generated: workflow_keys (\w+) -->", page)) == set(KEY_TABLES)
 
 
 def test_every_page_of_a_feature_has_examples() -> None:
