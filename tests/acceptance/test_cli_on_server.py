@@ -40,6 +40,7 @@ class Client(Processes):
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("served")
     made = Client(folder, folder / "elsewhere")
+    assert made.run("run", "doubling").code == 0
     yield made
     made.end()
 
@@ -146,6 +147,8 @@ def test_workflows_workers_and_tokens(client: Client) -> None:
         (["runs", "ls", "--token-file", "nothing"], 2, "bad_token_file"),
         (["runs", "ls", "--server", "http://127.0.0.1:1", "-d", "sqlite:///x.db"], 2, "two_places"),
         (["runs", "resume", "last", "--here"], 2, "invalid_input"),
+        (["runs", "rerun", "last", "--target", "flows.py"], 2, "invalid_input"),
+        (["logs", "last", "--attempt", "99"], 2, "no_such_attempt"),
     ],
 )
 def test_what_cannot_work_has_a_code_and_an_exit_code(

@@ -163,7 +163,7 @@ def test_tokens_are_made_listed_and_revoked(project: Project) -> None:
     assert made.out.strip() not in listed.out and "ci" in project.run("tokens").out
     assert "is revoked" in project.run("tokens", "revoke", "ci").out
     again = project.run("tokens", "revoke", "ci", "--json")
-    assert (again.code, again.error["code"]) == (1, "token_not_found")
+    assert (again.code, again.error["code"]) == (2, "token_not_found")
     for wrong, code in ((("--role", "root"), "unknown_role"), (("--expires", "0s"), "invalid_input")):
         done = project.run("tokens", "create", "x", *wrong, "--json")
         assert (done.code, done.error["code"]) == (2, code)
@@ -188,3 +188,46 @@ def test_dev_prints_a_link_that_signs_in_once_and_runs_a_worker(project: Project
     assert project.finish(process).code == 0
     until(lambda: not os.path.exists(f"/proc/{worker['pid']}"))
     assert [row["state"] for row in project.run("tokens", "ls", "--json").json] == ["revoked"]
+
+
+GREETING = """
+from turnout import task, workflow
+
+
+@task
+def say(name: str) -> str:
+    return f"hello {name}"
+
+
+@workflow
+def greeting(name: str = "Ada") -> str:
+    return say(name)
+"""
+
+
+def test_dev_loads_a_changed_file_again_and_keeps_the_last_good_one(project: Project, servers: Servers) -> None:
+    file = project.folder / "greeting.py"
+    file.write_text(GREETING)
+    process = servers.start("dev", "--port", "0", "--no-worker", "greeting.py")
+    said = process.stderr
+    assert said is not None
+    link = until(lambda: re.search(r"(http://127\.0\.0\.1:\d+)/sign-in#code=(\S+)", said.readline()))
+    assert link is not None
+    with httpx.Client(base_url=link[1], timeout=60) as browser:
+        session = browser.post("/api/v1/session", json={"code": link[2]}).json()
+
+        def result() -> object:
+            headers = {"X-CSRF-Token": session["csrf_token"]}
+            answer = browser.post("/api/v1/runs?wait=30", json={"workflow": "greeting"}, headers=headers)
+            assert answer.status_code == 201, answer.text
+            return answer.json()["result"]
+
+        assert result() == "hello Ada"
+        file.write_text(GREETING.replace("hello", "good morning"))
+        until_said(process, "was loaded again")
+        assert result() == "good morning Ada"
+        file.write_text("def broken(")
+        until_said(process, "stays in force")
+        assert result() == "good morning Ada"
+    process.send_signal(signal.SIGTERM)
+    assert project.finish(process).code == 0

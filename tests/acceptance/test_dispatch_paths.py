@@ -84,6 +84,19 @@ def blocked(file: str) -> str:
     return block(file)
 """
 
+FILE = """
+params:
+  - DISK: "true"
+workerSelector:
+  disk: ${DISK}
+steps:
+  - command: echo one
+  - command: echo two
+  - command: echo three
+  - command: echo here
+    workerSelector: local
+"""
+
 NO_HUB = ", but no hub is configured"
 
 
@@ -123,9 +136,10 @@ class Site(Processes):
     def __init__(self, folder: Path, *, hub: bool, mode: str) -> None:
         super().__init__(Project(folder))
         (folder / "where.py").write_text(FLOWS)
+        (folder / "nightly.yaml").write_text(FILE)
         self.hub, self.mode = hub, mode
         address = f'hub = "tcp://127.0.0.1:{free_port()}"\n' if hub else ""
-        config = f'workflows = ["where.py"]\ndefaultExecutionMode = "{mode}"\n{address}'
+        config = f'workflows = ["where.py", "nightly.yaml"]\ndefaultExecutionMode = "{mode}"\n{address}'
         (folder / "turnout.toml").write_text(config)
         extra = ["--hub", "tcp://127.0.0.1:0"] if hub else []
         server = self.start("server", "--json", "--port", "0", *extra, WHO="server")
@@ -258,6 +272,28 @@ def test_a_step_whose_worker_is_lost_goes_to_another_by_the_stored_decision(tmp_
             attempts = handle.attempts()
         assert [each.worker for each in attempts] == ["worker", "second"] and second.poll() is None
         assert len({each.decision for each in attempts}) == 1, "the decision of the first attempt is kept"
+        there = ["--server", site.ready["url"], "--token-file", str(tmp_path / ".turnout" / "turnout-admin-token")]
+        listed = site.project.run("workers", "ls", "--json", *there)
+        assert [each["name"] for each in listed.json] == ["second"], listed
+        drained = site.project.run("workers", "drain", "second", "--wait", "--json", *there)
+        assert (drained.code, drained.json["left"]) == (0, True), drained
+        assert site.project.finish(second).code == 0
+    finally:
+        site.end()
+
+
+def test_the_steps_of_a_workflow_file_stay_on_one_worker_with_labels_of_its_parameters(tmp_path: Path) -> None:
+    site = Site(tmp_path, hub=True, mode="local")
+    try:
+        site.worker("second")
+        reason = "worker_selector {disk=true} on the workflow → workers, one worker for the run"
+        for _ in range(3):
+            answer = site.answer("nightly", params={"wait": 60})
+            assert answer["run"]["state"] == "completed", answer
+            with Runner(site.project.database, config=False, workflows=(), drives=False) as reader:
+                *steps, last = reader.get(answer["run"]["id"]).attempts()
+            assert len(steps) == 3 and len({each.worker for each in steps}) == 1
+            assert {each.decision for each in steps} == {reason} and last.worker is None
     finally:
         site.end()
 

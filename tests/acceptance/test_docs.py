@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 
 from tools import reference
-from turnout import errors
+from turnout import Runner, errors
+from turnout.authoring.yaml.compiler import compile_file
+from turnout.authoring.yaml.key_reference import KEY_TABLES
+from turnout.authoring.yaml.reader import read_file
 from turnout.model.exposition import FAMILIES
 from turnout.model.reasons import WAIT_REASONS
 from turnout.model.run_figures import FAMILIES as RUN_FAMILIES
@@ -64,6 +67,41 @@ def test_the_examples_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
     )
     assert done.returncode == 0, f"{named(page)}:\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
+
+
+YAML_PAGES = [DOCS / "how-to/yaml-workflows.md", DOCS / "how-to/coming-from/dagu.md"]
+
+
+@pytest.mark.parametrize("page", YAML_PAGES, ids=named)
+def test_the_workflow_files_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    with Runner(f"sqlite:///{tmp_path}/docs.db", workflows=[], config=False) as runner:
+        for number, (line, text) in enumerate(blocks(page, "yaml")):
+            if "steps:" not in text:
+                continue
+            compiled = compile_file(text, name=f"page{number}")
+            assert not [each for each in compiled.findings if each.severity == "error"], f"{named(page)}:{line}"
+            if "handler: " in text:
+                continue  # it needs a worker, and a server on the internet
+            run = runner.submit(compiled.workflows[0])
+            assert run.wait(60) == "completed", f"{named(page)}:{line}: {[each.error for each in run.tasks()]}"
+
+
+WORKFLOW_FILES = [
+    (page, line, text) for page in PAGES for line, text in blocks(page, "yaml") if re.search(r"(?m)^steps:", text)
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "line", "text"), WORKFLOW_FILES, ids=[f"{named(page)}:{line}" for page, line, _ in WORKFLOW_FILES]
+)
+def test_a_workflow_file_in_a_page_has_no_errors(page: Path, line: int, text: str) -> None:
+    found = [each for each in read_file(text, name=page.stem).findings if each.severity == "error"]
+    assert found == [], f"{named(page)}, line {line}"
+
+
+def test_every_table_of_a_workflow_file_is_in_the_reference() -> None:
+    page = (DOCS / "reference" / "workflow-file.md").read_text()
+    assert set(re.findall(r"<!-- generated: workflow_keys (\w+) -->", page)) == set(KEY_TABLES)
 
 
 def test_every_page_of_a_feature_has_examples() -> None:

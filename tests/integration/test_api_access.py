@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import ssl
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -194,6 +198,16 @@ def test_every_change_is_in_the_audit_with_its_actor_and_outcome(api: RunningApi
     assert (failed["actor"], failed["status"], failed["code"]) == ("-", 401, "unknown_token")
 
 
+def test_a_target_that_no_database_stores_is_in_the_audit_all_the_same(api: RunningApi) -> None:
+    admin = api.client("admin")
+    assert admin.delete("/api/v1/tokens/a%00b%1b%ff").status_code == 404
+    assert (
+        admin.get("/api/v1/audit", params={"limit": 1})
+        .json()["entries"][0]["target"]
+        .startswith("/api/v1/tokens/a\\x00b\\x1b")
+    )
+
+
 def test_reads_are_not_in_the_audit(api: RunningApi) -> None:
     admin = api.client("admin")
     before = admin.get("/api/v1/audit", params={"limit": 1}).json()["entries"]
@@ -308,6 +322,24 @@ def test_with_insecure_local_every_caller_on_this_machine_is_an_admin() -> None:
         foreign = client.post("/api/v1/tokens", json={}, headers={"Origin": "http://evil.example"})
         assert code_of(foreign) == (403, "origin_not_allowed")
         assert code_of(client.get("/api/v1/tokens", headers=bearer("to_x"))) == (401, "unknown_token")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_server_with_a_certificate_speaks_tls(tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", *subject]
+    subprocess.run([*made, "-keyout", key, "-out", certificate, "-days", "1"], check=True, capture_output=True)
+    settings = ServerSettings(port=0, tls_certificate=str(certificate), tls_key=str(key))
+    with running_api(settings=settings) as api:
+        assert api.url.startswith("https://")
+        trusted = ssl.create_default_context(cafile=str(certificate))
+        with httpx.Client(base_url=api.url, verify=trusted) as client:
+            answer = client.post("/api/v1/session", json={"token": api.token("viewer")})
+            assert answer.status_code == 201 and "Secure" in answer.headers["set-cookie"]
+            assert answer.headers["strict-transport-security"].startswith("max-age=")
+        with pytest.raises(httpx.TransportError):
+            httpx.get(api.url.replace("https:", "http:") + "/healthz")
 
 
 # -- streams ----------------------------------------------------------------------------------------------------

@@ -15,9 +15,20 @@ from kit.waiting import until
 
 from tests.kit.api import RunningApi, running_api
 from tests.proxies.proxy import DelayingProxy
+from turnout import task, workflow
 from turnout.model.access import Role
 from turnout.runner.server_settings import ServerSettings
 from turnout.server.exchange import Caller
+
+
+@task
+def nothing() -> None: ...
+
+
+@workflow
+def one_task() -> None:
+    nothing()
+
 
 LOCAL = Caller(token_id="-", name="local", role=Role.ADMIN, via="local")
 
@@ -52,6 +63,19 @@ def test_more_requests_than_the_limit_are_told_to_come_back(monkeypatch: pytest.
             assert other.get("/healthz").status_code == 200  # probes are always answered
         assert first.result().status_code == 200
         assert other.get("/api/v1/session").status_code == 200
+
+
+def test_submissions_above_the_mark_are_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_api(workflows=[one_task]) as api:
+        operator = api.client("operator")
+        # As many submissions are on their way as the mark allows, and none of them becomes durable.
+        monkeypatch.setattr(api.core.engine.throttle, "_under_way", 10_000)
+        began = time.monotonic()
+        answer = operator.post("/api/v1/runs", json={"workflow": "one_task"})
+        assert (answer.status_code, answer.json()["code"]) == (429, "too_busy"), answer.text
+        assert int(answer.headers["retry-after"]) >= 1 and time.monotonic() - began < 1.0
+        monkeypatch.undo()
+        assert operator.post("/api/v1/runs", json={"workflow": "one_task"}).status_code == 201
 
 
 def test_a_request_that_takes_too_long_is_answered_and_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

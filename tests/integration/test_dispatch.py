@@ -163,19 +163,20 @@ def test_automatic_attempts_keep_the_stored_decision_and_a_rerun_decides_anew(sq
         assert again.result() == 3 and [each.executor for each in again.attempts()] == ["second"]
 
 
-def test_labels_of_the_input_choose_the_worker(sqlite_url: str) -> None:
+def test_labels_of_the_input_choose_the_worker(store_url: str) -> None:
     with (
-        Runner(sqlite_url, hub=HUB, workflows=[zoned], **PLAIN) as runner,
+        Runner(store_url, hub=HUB, workflows=[zoned], **PLAIN) as runner,
         SmallWorker(address_of(runner), handlers=handlers_of("of a"), labels={"zone": "a"}),
         SmallWorker(address_of(runner), handlers=handlers_of("of b"), labels={"zone": "b"}),
     ):
         handles = {zone: runner.submit(zoned, zone) for zone in ("b", "a", "b")}
         assert {zone: handle.result() for zone, handle in handles.items()} == {"a": "of a", "b": "of b"}
         assert handles["a"].attempts()[0].decision == "worker_selector {zone=a} on the workflow → workers"
+        assert runner.explain(zoned, handles["a"].id)["fetch"].decision.labels == {"zone": "a"}
 
 
-def test_all_steps_of_a_run_stay_on_one_worker_and_others_take_other_runs(sqlite_url: str) -> None:
-    with Runner(sqlite_url, hub=HUB, workflows=[daily], **PLAIN) as runner:
+def test_all_steps_of_a_run_stay_on_one_worker_and_others_take_other_runs(store_url: str) -> None:
+    with Runner(store_url, hub=HUB, workflows=[daily], **PLAIN) as runner:
         names = ("one", "two", "three")
         workers = [
             SmallWorker(address_of(runner), handlers=handlers_of(name), labels=DISK, name=name) for name in names
@@ -193,9 +194,9 @@ def test_all_steps_of_a_run_stay_on_one_worker_and_others_take_other_runs(sqlite
             worker.vanish()
 
 
-def test_the_rest_goes_to_another_worker_if_the_runs_own_is_lost_also_after_a_restart(sqlite_url: str) -> None:
+def test_the_rest_goes_to_another_worker_if_the_runs_own_is_lost_also_after_a_restart(store_url: str) -> None:
     settings = EngineSettings(sweep=0.2)
-    with Runner(sqlite_url, hub=HUB, workflows=[daily], settings=settings, **PLAIN) as runner:
+    with Runner(store_url, hub=HUB, workflows=[daily], settings=settings, **PLAIN) as runner:
         begun: list[str] = []
         first = SmallWorker(address_of(runner), handlers=handlers_of("one", begun), labels=DISK, name="one")
         first.handlers[load.ref] = lambda step: first.held.set() or "one"
@@ -203,7 +204,7 @@ def test_the_rest_goes_to_another_worker_if_the_runs_own_is_lost_also_after_a_re
             run_id = runner.submit(daily, "monday").id
             until(first.held.is_set)
             assert begun == ["one"]
-    with Runner(sqlite_url, hub=HUB, workflows=[daily], settings=settings, **PLAIN) as runner:
+    with Runner(store_url, hub=HUB, workflows=[daily], settings=settings, **PLAIN) as runner:
         with SmallWorker(address_of(runner), handlers=handlers_of("two"), labels=DISK, name="two"):
             assert runner.get(run_id).result(30) == "two"
             attempts = runner.get(run_id).attempts()
@@ -231,8 +232,8 @@ def test_a_rule_sends_what_the_mode_would_not(sqlite_url: str) -> None:
         assert runner.run(unlabelled, "monday") == "there"
 
 
-def test_an_enqueued_run_is_stored_for_any_orchestrator_and_decided_where_it_is_claimed(sqlite_url: str) -> None:
-    with Runner(sqlite_url, workflows=[labelled], **PLAIN) as runner:
+def test_an_enqueued_run_is_stored_for_any_orchestrator_and_decided_where_it_is_claimed(store_url: str) -> None:
+    with Runner(store_url, workflows=[labelled], **PLAIN) as runner:
         definition = runner.core.registry.workflows[labelled.spec.full_name]
         request = runner.core.submitter.request_named(definition, {"day": "monday"}, enqueue=True)
         assert len(request.warnings) == 1
@@ -241,3 +242,13 @@ def test_an_enqueued_run_is_stored_for_any_orchestrator_and_decided_where_it_is_
         assert handle.result(30) == "monday" and "no hub is configured" in str(handle.attempts()[0].decision)
         states = [row.new for _, row in handle.history() if row.pos == -1]
         assert states[0] == "pending", "it had no owner at first"
+
+
+def test_a_run_that_was_stored_elsewhere_waits_where_strict_selectors_refuse_it(sqlite_url: str) -> None:
+    with Runner(sqlite_url, drives=False, workflows=[labelled], **PLAIN) as client:
+        handle = client.submit(labelled, "monday")
+        assert len(handle.warnings) == 1
+        with Runner(sqlite_url, workflows=[labelled], strict_selectors=True, **PLAIN):
+            until(lambda: handle.tasks()[0].reason == HUB_UNAVAILABLE)
+        with Runner(sqlite_url, workflows=[labelled], **PLAIN):
+            assert handle.result(30) == "monday", "nothing was decided before"

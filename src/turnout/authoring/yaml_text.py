@@ -27,6 +27,7 @@ MAX_VALUES = 100_000
 """Values in a document, those of an alias counted at each use. A document above any of the three is refused."""
 
 TAG = "tag:yaml.org,2002:"
+_LINE_BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _STR, MERGE = f"{TAG}str", f"{TAG}merge"
 
 
@@ -47,16 +48,13 @@ def bounded(text: str) -> Iterator[None]:
     except yaml.MarkedYAMLError as error:
         problem = ", ".join(each for each in (error.context, error.problem) if each)
         mark = error.problem_mark or error.context_mark
-        raise _invalid(problem, *((mark.line, mark.column) if mark else (0, 0))) from error
+        raise _invalid(problem, *(_inside(text, mark.line, mark.column) if mark else (0, 0))) from error
     except yaml.reader.ReaderError as error:
-        before = text[: max(0, text.find(chr(error.character)))]
-        column = len(before) - (before.rfind("\n") + 1)
-        raise _invalid(f"there is the character {error.character:#04x}", before.count("\n"), column) from error
+        place = _end_of(text[: max(0, text.find(chr(error.character)))])
+        raise _invalid(f"there is the character {error.character:#04x}", *place) from error
     except UnicodeEncodeError as error:  # half of a surrogate pair
-        before = text[: error.start]
-        column = len(before) - (before.rfind("\n") + 1)
-        shown = f"{ord(text[error.start]):#06x}"
-        raise _invalid(f"there is the character {shown}", before.count("\n"), column) from error
+        place = _end_of(text[: error.start])
+        raise _invalid(f"there is the character {ord(text[error.start]):#06x}", *place) from error
 
 
 def _check_bounds(text: str) -> None:
@@ -164,6 +162,17 @@ Loader.add_constructor(f"{TAG}map", SafeLoader.construct_yaml_map)
 def refuse(at: yaml.Node | yaml.Event, problem: str, code: str | None = None) -> NoReturn:
     """Raises InvalidYaml for this place."""
     raise _invalid(problem, at.start_mark.line, at.start_mark.column, code)
+
+
+def _inside(text: str, line: int, column: int) -> tuple[int, int]:
+    """Returns the place, or the end of the text for one behind it, as the library gives for what is missing there."""
+    return min((line, column), _end_of(text))
+
+
+def _end_of(text: str) -> tuple[int, int]:
+    """Returns the line and the column behind the last character, from 0."""
+    lines = _LINE_BREAK.split(text)
+    return len(lines) - 1, len(lines[-1])
 
 
 def _invalid(problem: str, line: int, column: int, code: str | None = None) -> InvalidYaml:

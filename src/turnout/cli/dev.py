@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import logging
-import signal
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from turnout.cli.launch import Api, Launch
 from turnout.cli.options import Database, LogLevel
-from turnout.cli.orchestrate import Api, Hub, Launch, Quiet, Targets, run_orchestrator
-from turnout.runner.server_settings import DEFAULT_HOST
+from turnout.cli.orchestrate import Hub, Quiet, Targets, run_orchestrator
+from turnout.runner.workflow_files import YAML_SUFFIXES
+
+if TYPE_CHECKING:
+    from turnout.cli.dev_companion import DevCompanion
+    from turnout.runner import Runner
 
 log = logging.getLogger("turnout.server")
-
-STOP_TIMEOUT = 10.0
-"""Seconds that the worker gets to leave before it is killed."""
 
 
 def dev(
@@ -33,11 +33,13 @@ def dev(
 ) -> int:
     """Drive runs and serve the API on this machine, with one local worker, until Ctrl-C.
 
-    Changed workflow files are read again. The link that it prints signs a browser in once.
+    Changed workflow files take effect at once, for new runs. The link that it prints signs a browser in once.
 
     \b
     turnout dev flows.py
     """
+    from turnout.runner.server_settings import DEFAULT_HOST
+
     return run_orchestrator(
         Launch(
             targets=tuple(targets or ()),
@@ -46,29 +48,43 @@ def dev(
             log_level=log_level,
             quiet=quiet,
             reload=True,
-            api=Api(options={"host": DEFAULT_HOST, "port": port}, link=True, worker=not no_worker),
+            api=Api(options={"host": DEFAULT_HOST, "port": port}, dev=True, worker=not no_worker),
         )
     )
 
 
-@contextmanager
-def local_worker(hub: str | None, targets: Sequence[str], *, secured: bool) -> Iterator[None]:
-    """Runs a worker process for this hub while the block runs. A hub with keys gets none: the worker has no key."""
-    if hub is None or secured:
-        log.warning("no local worker is started: the hub has keys, and workers need one of their own")
-        yield
-        return
-    imports = [part for target in targets for part in ("--import", target.partition(":")[0])]
-    command = [sys.executable, "-m", "turnout", "worker", "--connect", hub, "--name", "dev", "--no-discover", *imports]
-    # Ctrl-C in the terminal is for the orchestrator, which stops the worker when it is done with it.
-    worker = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        yield
-    finally:
-        worker.send_signal(signal.SIGTERM)
-        try:
-            worker.wait(STOP_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            log.warning("the local worker did not stop within %g s and is killed", STOP_TIMEOUT)
-            worker.kill()
-            worker.wait()
+def companion(runner: Runner, targets: Sequence[str], files: Sequence[Path], *, worker: bool) -> DevCompanion:
+    """Returns what runs beside the server: the reload of the targets that are Python files, and the worker. ``files``
+    are those of workflow folders, which the server itself loads again."""
+    from turnout.cli.dev_companion import DevCompanion
+    from turnout.runner.definitions.python_files import PythonFiles
+
+    own = [path.resolve() for target in targets if (path := Path(target.partition(":")[0])).suffix == ".py"]
+    definitions = runner.core.definitions
+    assert definitions is not None  # those of a server are followed
+    python = PythonFiles(definitions.catalog, reload=True)
+    for path in own:
+        python.load(path)
+    return DevCompanion(own, files, python.load, _worker_command(runner, targets, files) if worker else ())
+
+
+def _worker_command(runner: Runner, targets: Sequence[str], files: Sequence[Path]) -> list[str]:
+    """Returns the command line of the worker; empty for a hub with keys, since the worker has none."""
+    workers = runner.core.workers
+    if runner.hub is None or (workers is not None and workers.authenticator is not None):
+        log.warning("no local worker is started: the hub has keys, and each worker needs one of its own")
+        return []
+    modules = [*(target.partition(":")[0] for target in targets), *map(str, files)]
+    imports = [part for module in modules if not module.endswith(YAML_SUFFIXES) for part in ("--import", module)]
+    return [
+        sys.executable,
+        "-m",
+        "turnout",
+        "worker",
+        "--connect",
+        runner.hub,
+        "--name",
+        "dev",
+        "--no-discover",
+        *imports,
+    ]

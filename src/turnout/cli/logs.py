@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -16,7 +17,7 @@ from turnout.model.info import Progress
 from turnout.model.logs import Stream
 
 if TYPE_CHECKING:
-    from turnout.contracts.store import Store
+    from turnout.runner.views import AttemptView
 
 
 @placed
@@ -47,11 +48,8 @@ def logs(
                 print_line(format_line(line.task, line.stream, line.text, attempt=line.attempt))
 
 
-def check_attempt(store: Store, run_id: str, task: str | None, attempt: int) -> None:
+def check_attempt(run_id: str, made: Sequence[AttemptView], task: str | None, attempt: int) -> None:
     """Raises InvalidInput if no task of the run, or not the given one with its items, has such an attempt."""
-    from turnout.runner.views import attempts_of
-
-    made = attempts_of(store.history(run_id), store.tasks(run_id, outputs=False))
     known = sorted(
         {one.attempt for one in made if task is None or one.task.partition("[")[0] == task or one.task == task}
     )

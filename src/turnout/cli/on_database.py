@@ -25,7 +25,7 @@ from turnout.runner.log_reader import LogReader, lines_of
 from turnout.runner.open_runs import drivers_of
 from turnout.runner.run_reader import find_run, read_output
 from turnout.runner.settings import database_url
-from turnout.runner.views import RunView, run_view
+from turnout.runner.views import RunView, attempts_of, run_view
 from turnout.store import connect
 
 
@@ -80,7 +80,8 @@ class DatabaseRuns:
                 empty = False
                 yield line
             if empty and attempt is not None:
-                check_attempt(store, run_id, task, attempt)
+                made = attempts_of(store.history(run_id), store.tasks(run_id, outputs=False))
+                check_attempt(run_id, made, task, attempt)
 
     def command(self, wanted: str, kind: str, reason: str | None = None) -> tuple[RunView, Driver]:
         from turnout.cli.local_command import apply_command

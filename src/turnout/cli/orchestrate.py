@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -15,18 +14,26 @@ import typer
 
 from turnout.cli.failure import Exit
 from turnout.cli.format import format_count
+from turnout.cli.launch import (
+    Api,
+    Launch,
+    definition_settings,
+    engine_settings,
+    hub_of,
+    python_files,
+    targets_of,
+    workflows_of,
+)
 from turnout.cli.options import Database, Json, LogLevel
 from turnout.cli.output import configure_logging, print_json, print_line, stdout_for_json
 from turnout.errors import HubUnavailable, InvalidSetting
 
 if TYPE_CHECKING:
-    from turnout.authoring.workflow import Workflow
+    from pathlib import Path
+
     from turnout.cli.serve import ApiProcess
-    from turnout.executors.workers.settings import HubSettings
-    from turnout.orchestration.settings import EngineSettings
     from turnout.runner import Runner
     from turnout.runner.config import Config
-    from turnout.runner.definitions.settings import DefinitionSettings
 
 
 Targets = Annotated[
@@ -41,36 +48,8 @@ TraceWire = Annotated[
     bool, typer.Option("--trace-wire", help="Log every message between the hub and workers, what is in it masked.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")]
-ANY_PORT = "tcp://127.0.0.1:0"
-"""The hub of a worker process beside the orchestrator."""
 LOGGERS = ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.claims", "turnout.definitions")
 """Loggers that report on the service itself."""
-
-
-class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of an orchestrator; with ``api``, it is a server."""
-
-    targets: Sequence[str] = ()
-    hub: str | None = None
-    database: str | None = None
-    trace_wire: bool = False
-    log_level: str | None = None
-    quiet: bool = False
-    as_json: bool = False
-    reload: bool = False
-    """Whether changed files of workflow folders take effect at once, those in Python too."""
-    api: Api | None = None
-
-
-class Api(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of the API, over those of the configuration."""
-
-    options: dict[str, Any] = {}
-    """Settings of the server by name."""
-    link: bool = False
-    """Whether a link is printed that signs a browser in once."""
-    worker: bool = False
-    """Whether a worker process is started beside it, with a hub if none is configured."""
 
 
 def orchestrate(
@@ -130,21 +109,21 @@ def run_orchestrator(launch: Launch) -> int:
     configure_logging(launch.log_level, LOGGERS)
     config = configuration()
     check_folder(launch.database or url_in(config))
-    folders, targets = _targets(config, launch.targets)
-    workflows = _workflows(config, targets)
+    folders, targets = targets_of(config, launch.targets)
+    workflows = workflows_of(config, targets)
     with ExitStack() as stack:
         stack.enter_context(stdout_for_json(launch.as_json))
         api = None if launch.api is None else stack.enter_context(_api(config, launch.api))
         stop = stack.enter_context(_stop_event())
-        settings = _engine_settings(config, quiet=launch.quiet)
-        options = {"workflows": workflows, "settings": settings, "hub": _hub(config, launch)}
-        definitions = _definitions(config, folders, reload=launch.reload)
+        settings = engine_settings(config, quiet=launch.quiet)
+        options = {"workflows": workflows, "settings": settings, "hub": hub_of(config, launch)}
+        definitions = definition_settings(config, folders, reload=launch.reload)
         runner = stack.enter_context(_runner(launch.database, config, definitions=definitions, **options))
         if launch.api is None:
             _refuse_idle(runner)
         url = None if api is None else stack.enter_context(api.served(runner.core))
-        if launch.api is not None and launch.api.worker:
-            stack.enter_context(_worker(runner, (*targets, *_python_files(folders))))
+        if launch.api is not None and launch.api.dev:
+            stack.enter_context(_companion(runner, targets, python_files(folders), worker=launch.api.worker))
         ready = _ready(runner, url)
         if launch.as_json:
             print_json(ready)
@@ -158,30 +137,15 @@ def _api(config: Config, options: Api) -> AbstractContextManager[ApiProcess]:
     """Returns the API, whose socket is opened before any run is driven."""
     from turnout.cli.serve import ApiProcess
 
-    return ApiProcess.of(config, options.options, link=options.link)
+    return ApiProcess.of(config, options.options, link=options.dev)
 
 
-def _hub(config: Config, launch: Launch) -> str | HubSettings | None:
-    """Returns the hub that the orchestrator has; None: as configured."""
-    if launch.trace_wire:
-        return _traced(config, launch.hub)
-    wanted = launch.hub is None and config.hub is None and launch.api is not None and launch.api.worker
-    return ANY_PORT if wanted else launch.hub
+def _companion(
+    runner: Runner, targets: Sequence[str], files: Sequence[Path], *, worker: bool
+) -> AbstractContextManager[object]:
+    from turnout.cli.dev import companion
 
-
-def _worker(runner: Runner, targets: Sequence[str]) -> AbstractContextManager[None]:
-    from turnout.cli.dev import local_worker
-
-    return local_worker(runner.hub, targets, secured=_public_key(runner) is not None)
-
-
-def _engine_settings(config: Config, *, quiet: bool) -> EngineSettings:
-    from turnout.orchestration.settings import EngineSettings
-
-    settings = config.orchestration or EngineSettings()
-    if quiet:
-        settings = msgspec.structs.replace(settings, logs=msgspec.structs.replace(settings.logs, echo=False))
-    return settings
+    return companion(runner, targets, files, worker=worker)
 
 
 def _runner(database: str | None, config: Config, **options: Any) -> Runner:
@@ -202,61 +166,6 @@ def _refuse_idle(runner: Runner) -> None:
             "runs of stored workflows can go",
             code="nothing_to_drive",
         )
-
-
-def _traced(config: Config, given: str | None) -> HubSettings:
-    """Returns the given or configured hub with the trace of messages on."""
-    from turnout.runner.settings import hub_settings
-
-    hub = config.hub if given is None else hub_settings(given, config)
-    if hub is None:
-        raise InvalidSetting(
-            "--trace-wire follows the messages of a hub, and there is none here: give --hub ADDRESS, or configure one",
-            code="no_hub",
-        )
-    return msgspec.structs.replace(hub, trace_wire=True)
-
-
-def _targets(config: Config, given: Sequence[str]) -> tuple[list[Path], list[str]]:
-    """Returns the workflow folders, and the other targets: the given ones, else those that are configured."""
-    folders: list[Path] = []
-    others: list[str] = []
-    for target in given or config.get("workflows") or ():
-        there = next((path for root in (Path.cwd(), config.root) if (path := root / target).is_dir()), None)
-        if there is None or (there / "__init__.py").is_file():
-            others.append(target)
-        else:
-            folders.append(there)
-    for name in () if given else config.server.workflow_folders:
-        folder = config.root / name
-        if not folder.is_dir():
-            raise InvalidSetting(
-                f"server.workflow_folders names {name!r}, and there is no folder {folder}",
-                code="no_such_folder",
-                field="server.workflow_folders",
-            )
-        folders.append(folder)
-    return folders, others
-
-
-def _workflows(config: Config, targets: Sequence[str]) -> list[Workflow[..., Any]]:
-    from turnout.runner.targets import configured_workflows
-
-    return configured_workflows(targets, (config.root,))
-
-
-def _definitions(config: Config, folders: Sequence[Path], *, reload: bool) -> DefinitionSettings:
-    from turnout.runner.definitions.settings import DefinitionSettings
-
-    return DefinitionSettings(
-        folders=tuple(folders), allow_local_execution=config.server.allow_local_execution, reload=reload
-    )
-
-
-def _python_files(folders: Sequence[Path]) -> list[str]:
-    from turnout.runner.workflow_files import files_of
-
-    return [str(file) for folder in folders for file in files_of(folder) if file.suffix == ".py"]
 
 
 def _ready(runner: Runner, url: str | None) -> Ready:

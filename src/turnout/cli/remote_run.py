@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from turnout.cli.api_client import ApiClient, segment
+from turnout.cli.event_stream import followed
 from turnout.cli.failure import Exit
 from turnout.cli.format import MARKS, format_duration, short_id, workflow_name
 from turnout.cli.logs import format_line
@@ -16,15 +17,12 @@ from turnout.cli.outcome import print_failure, print_success, print_warnings
 from turnout.cli.output import print_json, print_line
 from turnout.cli.remote_report import view_of
 from turnout.cli.run_input import input_file, named_values, untyped_parameters
-from turnout.errors import InputError, RunError, ServerUnavailable, WorkflowNotFound
+from turnout.errors import InputError, RunError, WorkflowNotFound
 from turnout.model.logs import LogLine, Stream
 from turnout.model.states import TaskState
 from turnout.server.api.types.runs import Run, RunResult, StartedRun
 from turnout.server.api.types.tasks import Move
 from turnout.server.api.types.workflows import WorkflowParameter
-
-MAX_RECONNECTS = 60
-"""How often a stream that the server has ended is opened again before the command gives up."""
 
 
 class Declared(msgspec.Struct, frozen=True):
@@ -61,15 +59,9 @@ class RemoteRun:
         return self._report(run.id)
 
     def _watch(self, run_id: str) -> None:
-        last: str | None = None
-        for _ in range(MAX_RECONNECTS):
-            for event in self._client.events(f"/runs/{run_id}/events", None, last):
-                last = event.id or last
-                if event.name == "end":
-                    return
-                if not self._as_json:
-                    self._print(event.name, event.data)
-        raise ServerUnavailable(f"the stream of run {run_id} was ended by the server too often", run_id=run_id)
+        for event in followed(self._client, f"/runs/{run_id}/events"):
+            if not self._as_json:
+                self._print(event.name, event.data)
 
     def _print(self, name: str, data: bytes) -> None:
         if name == "log":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import sys
 from collections.abc import Iterator, Mapping
@@ -27,8 +26,6 @@ with optional_packages():
     from turnout.server.first_token import make_first_token, token_file
     from turnout.server.service import served
 
-LOGGERS = ("turnout.server",)
-
 
 class ApiProcess:
     """The API of one process, from its socket on."""
@@ -47,8 +44,6 @@ class ApiProcess:
         settings = msgspec.structs.replace(config.server, **given)
         settings.check(SERVER)
         check_bind(settings, tokens=True)
-        for name in LOGGERS:
-            logging.getLogger(name).setLevel(min(logging.getLogger().level, logging.WARNING))
         listener = open_socket(settings)
         try:
             yield cls(settings, listener, config.root, link=link)

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from turnout.cli.launch import Api, Launch
 from turnout.cli.options import Database, Json, LogLevel
-from turnout.cli.orchestrate import Api, Hub, Launch, Quiet, Targets, TraceWire, run_orchestrator
+from turnout.cli.orchestrate import Hub, Quiet, Targets, TraceWire, run_orchestrator
 
 Host = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Where the API listens; by default 127.0.0.1.")]
 Port = Annotated[int | None, typer.Option(metavar="PORT", help="Its port; by default 8470, 0 for any free one.")]

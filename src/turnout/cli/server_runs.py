@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 
 from turnout.cli.api_client import ApiClient, segment, workflow_of
+from turnout.cli.event_stream import followed
+from turnout.cli.logs import check_attempt
 from turnout.cli.remote_report import entries_of, facts_of, view_of
-from turnout.cli.remote_run import MAX_RECONNECTS, RemoteRun, input_of, print_stored
+from turnout.cli.remote_run import RemoteRun, input_of, print_stored
 from turnout.cli.run_report import MAX_ATTEMPTS, MAX_LINES, HistoryEntry, RunFacts
 from turnout.cli.service import Rerun, Start
-from turnout.errors import InvalidInput, RunNotFound, ServerUnavailable
+from turnout.errors import InvalidInput, RunNotFound
 from turnout.model.driver import Driver
 from turnout.model.durations import seconds
 from turnout.model.logs import LogLine
@@ -135,11 +137,13 @@ class ServerRuns:
         return run_id, entries_of(self._moves(run_id))
 
     def logs(self, wanted: str, task: str | None, attempt: int | None, *, follow: bool) -> Iterator[LogLine]:
-        run_id = self._find(wanted).id
-        if follow:
-            yield from self._followed_lines(run_id, task, attempt)
-        else:
-            yield from self._stored_lines(run_id, task, attempt)
+        run_id, empty = self._find(wanted).id, True
+        read = self._followed_lines if follow else self._stored_lines
+        for line in read(run_id, task, attempt):
+            empty = False
+            yield line
+        if empty and attempt is not None:
+            check_attempt(run_id, self.facts(run_id, lines=False).attempts, task, attempt)
 
     def _stored_lines(self, run_id: str, task: str | None, attempt: int | None) -> Iterator[LogLine]:
         of_task = "" if task is None else f"/tasks/{segment(task)}"
@@ -151,16 +155,10 @@ class ServerRuns:
                 return
 
     def _followed_lines(self, run_id: str, task: str | None, attempt: int | None) -> Iterator[LogLine]:
-        last: str | None = None
-        for _ in range(MAX_RECONNECTS):
-            path, query = f"/runs/{run_id}/logs/stream", {"task": task, "attempt": attempt}
-            for event in self._client.events(path, query, last):
-                last = event.id or last
-                if event.name == "log":
-                    yield msgspec.json.decode(event.data, type=LogLine)
-                elif event.name == "end":
-                    return
-        raise ServerUnavailable(f"the stream of run {run_id} was ended by the server too often", run_id=run_id)
+        query = {"task": task, "attempt": attempt}
+        for event in followed(self._client, f"/runs/{run_id}/logs/stream", query):
+            if event.name == "log":
+                yield msgspec.json.decode(event.data, type=LogLine)
 
     def command(self, wanted: str, kind: str, reason: str | None = None) -> tuple[RunView, Driver]:
         body = CancelRequest(reason=reason) if kind == "cancel" and reason is not None else None
@@ -184,6 +182,8 @@ class ServerRuns:
         return self._display(started, waits=start.waits, as_json=as_json, quiet=quiet)
 
     def rerun(self, rerun: Rerun, *, as_json: bool) -> int:
+        if rerun.target is not None:
+            raise InvalidInput("--target names code for this process: the server has its own", field="target")
         run = self._find(rerun.run)
         request = RerunRequest(from_task=rerun.from_task, input=input_of(self._client, run.workflow, rerun.parameters))
         started = self._client.post(f"/runs/{run.id}/rerun", StartedRun, request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -50,7 +51,7 @@ def validate(
     for target, folder in expanded(list(wanted)):
         try:
             if is_workflow_file(target):
-                found += checked_file(target, folder, files)
+                found += checked_file(target, folder, files, partial(_checked, target, plan))
             else:
                 found += [_checked(target, plan, each) for each in load_workflows(target, (config.root,))]
         except TurnoutError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.dispatcher.placement import PlacementSettings, decide, depends_on_input
+from turnout.dispatcher.placement import PlacementSettings, decide
 from turnout.dispatcher.routing import Router
 from turnout.errors import DispatchError
 from turnout.model.events import DispatchDecision
@@ -46,10 +46,7 @@ def replay(decisions: Iterable[PastDecision], settings: PlacementSettings, route
             changed.append(ChangedDecision(past, None, error.message))
             continue
         was = past.decision
-        # The worker of a run that stays on one, and values of its input, are no part of the rules.
-        before, after = unpinned(was.labels) or None, now.labels or None
-        if depends_on_input(past.task, past.workflow):
-            after = before
-        if (now.executor_key, after) != (was.executor_key, before):
+        # The worker of a run that stays on one is no part of the rules.
+        if (now.executor_key, now.labels or None) != (was.executor_key, unpinned(was.labels) or None):
             changed.append(ChangedDecision(past, now))
     return changed

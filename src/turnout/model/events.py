@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.errors import TurnoutError
+from turnout.errors import CommandFailed, TurnoutError
 from turnout.model.branch import Branch
 from turnout.model.deferral import Defer, Deferral, Unmet
 from turnout.model.logs import storable
@@ -103,6 +103,8 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Qualified names of the exception's classes, most specific first; retry_on and never_on compare them."""
     code: str = ""
     """The stable code, if it is one of Turnout's own exceptions."""
+    exit_code: int | None = None
+    """The exit code of a command that failed."""
 
 
 class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -256,6 +258,7 @@ def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
         clipped(text),
         kinds,
         error.code if isinstance(error, TurnoutError) else "",
+        error.fields.get("exit_code") if isinstance(error, CommandFailed) else None,
     )
 
 

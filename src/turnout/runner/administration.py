@@ -126,9 +126,14 @@ class Administration:
         return run_id in self._engine.runs
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None) -> dict[str, Explanation]:
-        """Returns the route of each task, by the function that decides it in a run."""
+        """Returns the route of each task, by the function that decides it in a run. Labels take values of the input of
+        a run that is stored."""
         spec, dispatcher = self._submitter.graph_of(workflow).spec, self._dispatcher
-        return {task.name: dispatcher.explain(task, spec, run_id) for task in spec.tasks} if dispatcher else {}
+        if dispatcher is None:
+            return {}
+        run = None if run_id is None else self._store.run(run_id)
+        input = None if run is None else msgspec.json.decode(run.new.input)
+        return {task.name: dispatcher.explain(task, spec, run_id, input) for task in spec.tasks}
 
     def set_routing(self, routing: RoutingConfig) -> Future[list[str]]:
         """Replaces all rules at once if they are valid, and records the new version."""

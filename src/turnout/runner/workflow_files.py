@@ -12,6 +12,7 @@ from turnout.errors import InvalidTarget
 YAML_SUFFIXES = (".yaml", ".yml")
 BASES = ("base.yaml", "base.yml")
 """Names of the file in a folder that the workflow files of the folder inherit from."""
+CONFIGURATIONS = ("turnout.yaml", "turnout.yml")
 MAX_FILE_BYTES = 4 << 20
 
 
@@ -22,7 +23,6 @@ class WorkflowFile(msgspec.Struct, frozen=True):
     text: str
     base: str | None = None
     """The text of the base that it inherits from."""
-    base_path: Path | None = None
 
     @property
     def name(self) -> str:
@@ -38,22 +38,25 @@ def is_workflow_file(target: str) -> bool:
 def read_workflow_file(path: Path, folder: Path | None = None) -> WorkflowFile:
     """Returns the text of a file, with the base of its folder, or of the workflow folder that it was found in. Raises
     InvalidTarget if it cannot be read."""
-    beside = folder or path.parent
-    text = _text(path)
-    base = next((each for name in BASES if (each := beside / name).is_file()), None)
-    if base is None or path.name in BASES:
-        return WorkflowFile(path, text)
-    return WorkflowFile(path, text, _text(base), base)
+    base = base_of(path, folder)
+    return WorkflowFile(path, _text(path), None if base is None else _text(base))
+
+
+def base_of(path: Path, folder: Path | None = None) -> Path | None:
+    """Returns the file that a workflow file inherits from."""
+    if path.name in BASES:
+        return None
+    return next((each for name in BASES if (each := (folder or path.parent) / name).is_file()), None)
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """Yields the workflow files of a folder and of those below it, in order. Hidden ones, bases, and Python files whose
-    names begin with ``_`` are left out."""
+    """Yields the workflow files of a folder and of those below it, in order. Hidden ones, bases, configurations, and
+    Python files whose names begin with ``_`` are left out."""
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
         if any(part.startswith(".") or part == "__pycache__" for part in parts) or not path.is_file():
             continue
-        in_yaml = path.suffix in YAML_SUFFIXES and path.name not in BASES
+        in_yaml = path.suffix in YAML_SUFFIXES and path.name not in (*BASES, *CONFIGURATIONS)
         in_python = path.suffix == ".py" and not path.name.startswith("_")
         if in_yaml or in_python:
             yield path

@@ -1,4 +1,4 @@
-"""The outermost layer of the server: admits requests, bounds them, adds headers to answers and records changes."""
+"""The outermost layer of the server: finds the callers of requests, and bounds requests in number and time."""
 
 from __future__ import annotations
 
@@ -8,39 +8,24 @@ import hmac
 import logging
 import re
 import secrets
-import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
+from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 
 from turnout.errors import AccessDenied, RequestError, StoreUnreachable, TurnoutError
-from turnout.model.access import AuditRow, Role, masked
+from turnout.model.access import Role, masked
 from turnout.model.durations import seconds
+from turnout.model.texts import printable_line
 from turnout.server.access import csrf_token
+from turnout.server.answer import Answer
 from turnout.server.caller import CSRF_HEADER, PROBES, Head, bearer_of, check_head, cookie_of, sender_of
 from turnout.server.context import ServerContext
 from turnout.server.exchange import KEY, Caller, Exchange
-from turnout.server.problems import MEDIA_TYPE, problem_of
 
 log = logging.getLogger("turnout.server")
 
-SECURITY_HEADERS: Mapping[str, str] = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
-"""Headers of every answer that does not set them itself."""
-STRICT_TRANSPORT = "max-age=31536000"
 LOCAL_CALLER = Caller(token_id="-", name="local", role=Role.ADMIN, via="local")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
-MAX_TARGET = 500
-"""Characters of a target in the audit."""
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -66,7 +51,7 @@ class Gateway:
         head = head_of(scope)
         exchange = Exchange(_request_id(head))
         scope[KEY] = exchange  # type: ignore[literal-required]
-        answer = Answer(self._context, head, exchange, send)
+        answer = Answer(self._context.audit, head, exchange, send)
         self._in_flight += 1
         try:
             async with asyncio.timeout(seconds(self._settings.request_timeout)) as exchange.deadline:
@@ -78,7 +63,8 @@ class Gateway:
         except TurnoutError as error:
             await answer.refuse(error)
         except Exception as error:
-            log.exception("request %s: %s %s failed", exchange.request_id, head.method, masked(head.path))
+            path = printable_line(masked(head.path))
+            log.exception("request %s: %s %s failed", exchange.request_id, head.method, path)
             await answer.refuse(error)
         finally:
             self._in_flight -= 1
@@ -149,73 +135,6 @@ class Gateway:
         access.note_use(row)
         via = "token" if bearer is not None else "cookie"
         return Caller(token_id=row.id, name=row.name, role=row.role, via=via, parent=row.parent)
-
-
-class Answer:
-    """Sends one answer: adds headers, and stores the audit entry of a change before the caller learns of it."""
-
-    def __init__(self, context: ServerContext, head: Head, exchange: Exchange, send: Send) -> None:
-        self._context = context
-        self._head = head
-        self._exchange = exchange
-        self._send = send
-        self._began = time.perf_counter()
-        self._recorded = False
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            await self._record(message["status"])
-            self._exchange.answered = True
-            self._exchange.end_deadline()
-            message["headers"] = self._headers(message["headers"])
-        await self._send(message)
-
-    async def refuse(self, error: Exception) -> None:
-        """Answers with a problem document, unless the answer has begun."""
-        self._exchange.deadline = None
-        if self._exchange.answered:
-            return
-        status, headers, body = problem_of(error, self._exchange.request_id)
-        self._exchange.code = getattr(error, "code", "")
-        pairs = [("content-type", MEDIA_TYPE), ("content-length", str(len(body))), *headers.items()]
-        encoded = [(name.lower().encode(), value.encode()) for name, value in pairs]
-        await self.send({"type": "http.response.start", "status": status, "headers": encoded})
-        await self.send({"type": "http.response.body", "body": body, "more_body": False})
-
-    def _headers(self, given: Any) -> list[tuple[bytes, bytes]]:
-        headers = [(bytes(name).lower(), bytes(value)) for name, value in given]
-        present = {name for name, _ in headers}
-        added = {**SECURITY_HEADERS, "x-request-id": self._exchange.request_id}
-        if self._exchange.secure:
-            added["strict-transport-security"] = STRICT_TRANSPORT
-        return headers + [
-            (name.encode(), value.encode()) for name, value in added.items() if name.encode() not in present
-        ]
-
-    async def _record(self, status: int) -> None:
-        caller, head, exchange = self._exchange.caller, self._head, self._exchange
-        took = time.perf_counter() - self._began
-        target = masked(head.path)[:MAX_TARGET]
-        log.info("request %s: %s %s %d %.1f ms", exchange.request_id, head.method, target, status, 1e3 * took)
-        # Without a caller nothing was changed; failed sign-ins are recorded all the same.
-        if self._recorded or not head.changes or (caller is None and head.path != "/api/v1/session"):
-            return
-        self._recorded = True
-        entry = AuditRow(
-            at=0.0,
-            actor=caller.actor if caller is not None else "-",
-            actor_name=caller.name if caller is not None else "-",
-            method=head.method,
-            target=target,
-            status=status,
-            code=exchange.code,
-            request_id=exchange.request_id,
-            address=exchange.address,
-        )
-        if exchange.store_away:
-            log.warning("the database does not answer, so this is not in the audit: %s", entry)
-        else:
-            await self._context.audit.record(entry)
 
 
 def _timed_out(exchange: Exchange, timeout: float) -> TurnoutError:

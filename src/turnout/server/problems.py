@@ -41,6 +41,7 @@ from turnout.errors import (
     WorkflowNotFound,
 )
 from turnout.model.access import masked
+from turnout.model.texts import printable_line
 from turnout.server.exchange import exchange_of
 
 log = logging.getLogger("turnout.server")
@@ -183,7 +184,8 @@ def handle_error(request: Request[Any, Any, Any], error: Exception) -> Response[
     if isinstance(error, NotFoundException) and ".." in request.url.path.split("/"):
         error = RequestError(f"{request.url.path!r} leads out of itself: names are identifiers", code="path_in_name")
     if not isinstance(error, TurnoutError | HTTPException):
-        log.exception("request %s: %s %s failed", exchange.request_id, request.method, masked(request.url.path))
+        path = printable_line(masked(request.url.path))
+        log.exception("request %s: %s %s failed", exchange.request_id, request.method, path)
     status, headers, body = problem_of(error, exchange.request_id)
     exchange.code = msgspec.json.decode(body, type=_Code).code
     return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)

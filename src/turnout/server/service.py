@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import socket
 import threading
 from collections.abc import Iterator
@@ -121,7 +122,7 @@ def _uvicorn_config(context: ServerContext) -> uvicorn.Config:
         server_header=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=int(seconds(settings.stop_grace)) or None,
+        timeout_graceful_shutdown=math.ceil(seconds(settings.stop_grace)),
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,
     )

@@ -76,6 +76,8 @@ class StepError(msgspec.Struct, frozen=True, omit_defaults=True):
     """Names of the error's classes, most specific first: what ``retry_on`` and ``never_on`` compare."""
     code: str = ""
     """A stable code, of an error that has one."""
+    exit_code: int | None = None
+    """The exit code of a command that failed."""
 
 
 class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -166,6 +166,7 @@ def _error_info(result: StepResult) -> ErrorInfo:
         # That an executor failed is for its dispatcher to say, not for a worker.
         tuple(clipped(_qualified(name)) for name in names[:MAX_FRAMES] if name != EXECUTION_FAILED),
         clipped(error.code),
+        error.exit_code,
     )
 
 
@@ -240,7 +241,7 @@ def answer_of(step: Step, result: ExecutionResult, handler_version: str = "") ->
 
 def _step_error(error: ErrorInfo) -> StepError:
     backtrace = tuple(error.traceback.rstrip("\n").split("\n")[-MAX_FRAMES:]) if error.traceback else ()
-    return StepError(error.message, error.type, backtrace, error.mro, error.code)
+    return StepError(error.message, error.type, backtrace, error.mro, error.code, error.exit_code)
 
 
 def _deferral(deferral: Deferral) -> dict[str, Any]:

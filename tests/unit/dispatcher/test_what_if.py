@@ -56,6 +56,12 @@ def test_labels_take_their_values_from_the_input_of_each_run() -> None:
     assert [each.past for each in replay([same, other], HUB, PLAIN)] == [other]
 
 
+def test_the_worker_that_a_run_stays_on_is_no_change() -> None:
+    task = TaskSpec("fit", Body("python", "m:fit"), "public::ml::train::fit", worker_selector={"zone": "a"})
+    decision = DispatchDecision("workers", "", {"zone": "a", "turnout.worker": "w-1"})
+    assert replay([PastDecision(new_run_id(), task, WORKFLOW, decision)], HUB, PLAIN) == []
+
+
 @given(percent=st.floats(0, 100))
 def test_rules_for_a_share_of_runs_are_applied_by_run(percent: float) -> None:
     rule = RoutingRule("**::fit", "process", percent=percent)

@@ -75,12 +75,21 @@ def test_a_change_from_the_servers_own_page_or_a_listed_one_is_served() -> None:
 
 
 def test_forwarded_headers_count_only_from_listed_proxies() -> None:
-    settings = ServerSettings(trusted_proxies=("10.0.0.0/8",), behind_proxy=True)
+    settings = ServerSettings(trusted_proxies=("10.0.0.0/8",))
     forwarded = {"x_forwarded_for": "1.2.3.4, 203.0.113.9, 10.0.0.2", "x_forwarded_proto": "https"}
     listed = sender_of(head(peer="10.0.0.1", **forwarded), settings)
     assert listed == Sender("203.0.113.9", secure=True, local=False)
     other = sender_of(head(peer="192.0.2.1", **forwarded), settings)
     assert other == Sender("192.0.2.1", secure=False, local=False)
+    junk = sender_of(head(peer="10.0.0.1", x_forwarded_for="unknown, <script>"), settings)
+    assert junk == Sender("10.0.0.1", secure=False, local=False)
+
+
+def test_behind_a_proxy_callers_speak_tls_unless_a_listed_proxy_says_otherwise() -> None:
+    settings = ServerSettings(trusted_proxies=("10.0.0.1",), behind_proxy=True)
+    assert sender_of(head(peer="192.0.2.1"), settings).secure
+    assert sender_of(head(peer="10.0.0.1"), settings).secure
+    assert not sender_of(head(peer="10.0.0.1", x_forwarded_proto="http"), settings).secure
 
 
 def test_a_caller_is_local_only_if_no_proxy_can_be_in_between() -> None:

@@ -42,18 +42,20 @@ def resolve_steps(
     groups: Groups, kind: Literal["chain", "graph"], defaults: StepDefaults, reading: Reading
 ) -> tuple[StepDocument, ...]:
     """Returns the steps in the order of the file, with every problem of their names and dependencies reported."""
-    names = _names([step for group in groups for step in group], reading)
-    known = _known(groups, names)
+    steps = {step.where: step for group in groups for step in group}
+    names = _names(list(steps.values()), reading)
+    known = _known(steps, names)
     depends: dict[str, tuple[str, ...]] = {}
     before: tuple[str, ...] = ()
     for group in groups:
         for step in group:
             own = _own_dependencies(step, known, reading)
             depends[step.where] = own if own is not None else before if kind == "chain" else ()
-        before = tuple(names[step.where] for step in group)
-    _report_cycle(groups, names, depends, reading)
+        before = tuple(step.where for step in group)
+    _report_cycle(steps, names, depends, reading)
     return tuple(
-        _document(step, names[step.where], depends[step.where], defaults) for group in groups for step in group
+        _document(step, names[where], tuple(names[each] for each in depends[where]), defaults)
+        for where, step in steps.items()
     )
 
 
@@ -98,48 +100,42 @@ def _free(name: str, taken: Mapping[str, RawStep]) -> str:
     return name
 
 
-def _known(groups: Groups, names: Mapping[str, str]) -> dict[str, str]:
-    """Returns the names of the steps by all that they can be called: name, name as it was written, id."""
+def _known(steps: Mapping[str, RawStep], names: Mapping[str, str]) -> dict[str, str]:
+    """Returns the paths of the steps by all that they can be called: name, name as it was written, id."""
     found: dict[str, str] = {}
-    for step in (step for group in groups for step in group):
-        for called in (names[step.where], step.fields.get("name"), step.fields.get("id")):
+    for where, step in steps.items():
+        for called in (names[where], step.fields.get("name"), step.fields.get("id")):
             if called:
-                found.setdefault(called, names[step.where])
+                found.setdefault(called, where)
     return found
 
 
 def _own_dependencies(step: RawStep, known: Mapping[str, str], reading: Reading) -> tuple[str, ...] | None:
-    """Returns the names of the steps that a step depends on; None if it says nothing about it."""
+    """Returns the paths of the steps that a step depends on; None if it says nothing about it."""
     written: Iterable[str] | None = step.fields.get("depends")
     if written is None:
         return None
     found: list[str] = []
+    path = f"{step.where}.depends"
     for number, called in enumerate(written):
         if called in known:
             found.append(known[called])
-            continue
-        path = f"{step.where}.depends"
-        mark = reading.places.get(f"{path}[{number}]") or _place(step, "depends", reading)
-        reading.report(
-            "error",
-            "unknown_dependency",
-            f"{path} has {called!r}, which is no step{suggest(called, known)}",
-            mark,
-            path,
-        )
+        else:
+            mark = reading.places.get(f"{path}[{number}]") or _place(step, "depends", reading)
+            why = f"{path} has {called[:60]!r}, which is no step{suggest(called, known)}"
+            reading.report("error", "unknown_dependency", why, mark, path)
     return tuple(dict.fromkeys(found))
 
 
 def _report_cycle(
-    groups: Groups, names: Mapping[str, str], depends: Mapping[str, tuple[str, ...]], reading: Reading
+    steps: Mapping[str, RawStep], names: Mapping[str, str], depends: Mapping[str, tuple[str, ...]], reading: Reading
 ) -> None:
-    steps = {names[step.where]: step for group in groups for step in group}
     try:
-        TopologicalSorter({name: depends[step.where] for name, step in steps.items()}).prepare()
+        TopologicalSorter(depends).prepare()
     except CycleError as error:
         around: list[str] = error.args[1]
-        step = next((steps[each] for each in around if "depends" in steps[each].fields), steps[around[0]])
-        why = f"the steps depend on one another: {' → '.join(reversed(around))}"
+        step = next(steps[each] for each in around if "depends" in steps[each].fields)
+        why = f"the steps depend on one another: {' → '.join(names[each] for each in reversed(around))}"
         reading.report("error", "cycle", why, _place(step, "depends", reading), f"{step.where}.depends")
 
 

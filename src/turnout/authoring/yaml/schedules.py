@@ -74,7 +74,7 @@ def _number(text: str | None, words: dict[str, int]) -> int | None:
 def _is_zone(name: str) -> bool:
     try:
         ZoneInfo(name)
-    except (ValueError, OSError):  # an unknown key is an OSError too
+    except (KeyError, ValueError, OSError):
         return False
     return True
 

@@ -18,7 +18,7 @@ MAX_FILE_BYTES = 1 << 20
 
 
 class Stamp(msgspec.Struct, frozen=True):
-    """What changes when a file is written or replaced."""
+    """The facts of a file that change when it is written or replaced."""
 
     modified: int
     size: int
@@ -70,7 +70,7 @@ def is_workflow_file(name: str) -> bool:
 
 
 class Due(msgspec.Struct, frozen=True):
-    """What is to be done after a look at a folder."""
+    """The work that a look at a folder has found."""
 
     changed: tuple[str, ...] = ()
     """Files to be read, in order of their names."""

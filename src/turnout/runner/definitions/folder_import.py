@@ -31,7 +31,7 @@ RESTART = "the file has changed since it was loaded: restart the server to load 
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a file defines, or what is wrong with it."""
+    """The definitions of a file, or its findings."""
 
     new: tuple[NewDefinition, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -113,7 +113,7 @@ class FolderImport:
         base_changed = [file for file in now if file.endswith(YAML_SUFFIXES) and changes.base and file not in BASES]
         open_ = sorted({*changes.changed, *base_changed})
         outcomes: dict[str, Outcome] = {}
-        # A workflow can be compiled when those that it calls are in force, so what fails is tried again as long as
+        # A workflow can be compiled when those that it calls are in force, so what fails is retried as long as
         # anything succeeds.
         while open_:
             self._revision = self._catalog.revision

@@ -11,6 +11,7 @@ from turnout.errors import RequestError, StoreError
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import Context
 from turnout.server.guards import open_to_all, requires
+from turnout.server.responses import ALWAYS, problems
 
 
 class Alive(msgspec.Struct, frozen=True):
@@ -30,12 +31,26 @@ class HealthController(Controller):
 
     tags = ("health",)
 
-    @get("/healthz", guards=[open_to_all], operation_id="healthz", sync_to_thread=False)
+    @get(
+        "/healthz",
+        guards=[open_to_all],
+        operation_id="healthz",
+        summary="Check that the server answers",
+        security=[{}],
+        sync_to_thread=False,
+    )
     def healthz(self) -> Alive:
         """Answers as long as the process serves requests."""
         return Alive()
 
-    @get("/readyz", guards=[open_to_all], operation_id="readyz")
+    @get(
+        "/readyz",
+        guards=[open_to_all],
+        operation_id="readyz",
+        summary="Check that the server is ready",
+        security=[{}],
+        responses=problems("not_ready", "store_unreachable"),
+    )
     async def readyz(self, context: Context) -> Ready:
         """Answers 200 if the database answers, the orchestrator's session is alive and the server is not stopping;
         else 503."""
@@ -50,6 +65,8 @@ class HealthController(Controller):
         guards=[requires("viewer", loopback=True)],
         media_type=MediaType.TEXT,
         operation_id="metrics",
+        summary="Get metrics",
+        responses=problems(*ALWAYS),
     )
     async def metrics(self, context: Context) -> str:
         """The metrics of all orchestrators, and of the runs that ended since the server started, in the text format of
@@ -57,7 +74,13 @@ class HealthController(Controller):
         orchestrators = await context.in_thread(context.core.admin.metrics)
         return orchestrators + await context.in_thread(context.run_metrics.text)
 
-    @get("/health/orchestration", guards=[requires("viewer")], operation_id="health_orchestration")
+    @get(
+        "/health/orchestration",
+        guards=[requires("viewer")],
+        operation_id="health_orchestration",
+        summary="Get the health of the orchestrators",
+        responses=problems(*ALWAYS),
+    )
     async def orchestration(self, context: Context) -> dict[str, Any]:
         """The health of the stage pools of all orchestrators. In the names of pools, "task" means run and "step"
         task."""

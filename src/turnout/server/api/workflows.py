@@ -160,7 +160,7 @@ class WorkflowsController(DefinitionRoutes):
         ),
     )
     async def get_dispatch(self, context: Context, name: WorkflowName) -> DispatchTrace:
-        """Where each task of a new run would go, by the function that decides it, with every step that it considers."""
+        """Returns where each task of a new run would go, by the function that decides it, with every step."""
 
         def read() -> DispatchTrace:
             spec, dispatcher = WorkflowViews(context.core).spec(name), context.core.dispatcher

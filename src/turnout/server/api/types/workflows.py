@@ -123,7 +123,7 @@ class WorkflowDetail(WorkflowSummary, frozen=True, kw_only=True):
 
 
 class Validation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a text would become. Nothing was stored."""
+    """The outcome of compiling a text. Nothing was stored."""
 
     valid: bool
     findings: tuple[Finding, ...]
@@ -161,7 +161,7 @@ class VersionPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DispatchTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where each task of a workflow goes, and why."""
+    """The placement of each task of a workflow, with its reason."""
 
     workflow: str
     tasks: list[Explanation]
