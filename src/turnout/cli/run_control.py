@@ -104,12 +104,20 @@ def rerun(
         stored = find_run(store, run)
         # The types of the parameters are in the code.
         workflows = [] if no_wait and not parameters else workflows_of(config, target, store, stored)
+    if parameters and not workflows:
+        raise InvalidTarget(
+            "the types of the parameters are not known",
+            code="no_code",
+            hint="say where the workflow is: --target file.py, --target file.yaml or --target module",
+        )
     input = parse_parameters(workflows[0], parameters, json.loads(stored.new.input)) if parameters else None
     with foreground_runner(config, database, workflows, as_json=as_json, drives=not no_wait) as foreground:
         runner = foreground.runner
         handle = runner.get(stored.new.run_id).rerun(from_task, input)
         if no_wait:
             return print_submitted(runner, handle, as_json=as_json)
+        if not workflows:
+            runner.core.admin.take(handle.id)  # a workflow that is not registered here is stored for any orchestrator
         spec = runner.core.reader.spec_of(handle.id)
         return foreground.drive(handle, spec, Hints(target, database))
 
@@ -210,7 +218,8 @@ def _driver(store: Store, run_id: str) -> Driver:
 
 
 def workflows_of(config: Config, target: str | None, store: Store, run: StoredRun) -> list[AnyWorkflow]:
-    """Returns the workflows of the target, else of the configuration, else of the modules of the run's tasks."""
+    """Returns the workflows of the target, else of the configuration, else of the modules of the run's tasks. Empty if
+    they are not found and the run needs no code."""
     from turnout.runner.run_reader import spec_of_version
     from turnout.runner.targets import load_workflows
 
@@ -222,13 +231,16 @@ def workflows_of(config: Config, target: str | None, store: Store, run: StoredRu
                 f"{target} does not have the workflow {spec.name!r} of the run", code="no_such_workflow"
             )
         return matching
-    for module in (*(config.get("workflows") or ()), *_modules(spec)):
+    configured: tuple[str, ...] = tuple(config.get("workflows") or ())
+    for module in (*configured, *_modules(spec)):
         try:
-            found = load_workflows(module, (config.root,))
+            found = load_workflows(module, (config.root,), configured)
         except TurnoutError:
             continue
         if matching := _with_first(found, spec):
             return matching
+    if not spec.needs_code:
+        return []  # commands and handlers are stored with the run
     raise InvalidTarget(
         f"the code of workflow {spec.full_name} was not found",
         code="no_code",
@@ -241,7 +253,7 @@ def _target_workflows(config: Config, target: str) -> list[AnyWorkflow]:
     from turnout.runner.targets import find_workflow, load_workflows
 
     try:
-        return load_workflows(target, (config.root,))
+        return load_workflows(target, (config.root,), config.get("workflows") or ())
     except InvalidTarget as error:
         if error.code != "no_such_module":
             raise
