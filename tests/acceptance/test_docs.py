@@ -22,6 +22,7 @@ from turnout.authoring.yaml.key_reference import KEY_TABLES
 from turnout.authoring.yaml.reader import read_file
 from turnout.model.exposition import FAMILIES
 from turnout.model.reasons import WAIT_REASONS
+from turnout.model.run_figures import FAMILIES as RUN_FAMILIES
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.runner import PoolSettings, PoolsSettings
 from turnout.runner.config import read_config
@@ -288,7 +289,7 @@ def test_the_production_guide_is_read_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=named)
 def test_metrics_of_the_guides_exist(page: Path) -> None:
     mentioned = set(re.findall(r"`(turnout_[a-z_]*[a-z])[`{]", page.read_text()))
-    assert mentioned <= {*FAMILIES, "turnout_worker_running_steps"}
+    assert mentioned <= {*FAMILIES, *RUN_FAMILIES, "turnout_worker_running_steps"}
 
 
 def test_troubleshooting_names_every_waiting_reason() -> None:

@@ -46,6 +46,7 @@ from turnout.orchestration.stages.takeover import Takeover
 from turnout.orchestration.stages.task_starter import TaskStarter
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.orchestration.upkeep.definitions import DefinitionUpdates, Refresh
 from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
@@ -93,9 +94,11 @@ class Parts:
         polled: frozenset[str] | None = frozenset(),
         drives: bool = True,
         store: MemoryStore | None = None,
+        refresh: Refresh | None = None,
         **capacity: int,
     ) -> None:
         self.loop = loop
+        self.refresh = refresh
         self.store: Any = store or MemoryStore()
         self.journal: list[str] = self.store.journal
         """Reservations, commits and dispatches in their order."""
@@ -305,8 +308,13 @@ class Parts:
             unknown_runs=self.unknown_runs,
             inbox=self.inbox,
             waiters=self.waiters,
+            definitions=self.definitions,
             background=self.background,
         )
+
+    @cached_property
+    def definitions(self) -> DefinitionUpdates:
+        return DefinitionUpdates(self.refresh, self.claims, self.background)
 
     def sweeper(self, *sweeps: Any) -> Sweeper:
         return Sweeper(

@@ -223,6 +223,21 @@ def _from_file(path: Path, search: Iterable[Path]) -> ModuleType:
     return module
 
 
+def reload_file(path: Path) -> ModuleType:
+    """Loads a file again, as a new module in place of the one that it made. If that fails, the old one stays."""
+    file = path.resolve()
+    former = {name: each for name, each in sys.modules.items() if getattr(each, "__file__", None) == str(file)}
+    for name in former:
+        del sys.modules[name]
+    # Cached bytecode is compared by whole seconds and size, and two changes may come within one second.
+    Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
+    try:
+        return _from_file(file, ())
+    except BaseException:
+        sys.modules.update(former)
+        raise
+
+
 def search_in(folder: Path) -> None:
     """Makes modules in the folder importable, for code that a target or the configuration names."""
     if str(folder) not in sys.path:
