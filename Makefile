@@ -12,7 +12,7 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo languages test bare check format lint imports types unit faults bench profile scaling reference docs coverage clean
+.PHONY: help demo languages test bare check format lint imports types unit faults bench growth profile scaling reference docs coverage clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -73,6 +73,10 @@ faults: $(READY) ## kills, stops, outages and races with their full counts, and 
 bench: $(READY) ## the benchmarks W1 to W4 and the raw-SQL floor, one JSON line each
 	@echo "== benchmarks (benchmarks/README.md says how to read them)"
 	@$(RUN) benchmarks/run.py
+
+growth: $(READY) ## what 1,000,000 stored runs, retention, 100,000 mapped items and 10,000 runs in flight cost, one JSON line each
+	@echo "== growth (benchmarks/README.md says how to read it)"
+	@$(RUN) benchmarks/growth.py
 
 profile: $(READY) ## what a step costs, on both stores: CPU by thread and function, GIL, statements, rows, WAL, memory
 	@echo "== profile of W1 to W5, per step (benchmarks/profile_engine.py says how)"

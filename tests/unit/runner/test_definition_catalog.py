@@ -215,8 +215,8 @@ def test_local_workflows_of_a_file_leave_with_it(memory: Store, follow: Make) ->
 def test_a_bound_definition_binds_its_local_workflows_wherever_they_stand(memory: Store, follow: Make) -> None:
     registry = Registry()
     catalog = follow(registry=registry)
-    local = Workflow("inner", tasks=[shell("true", name="a")])
-    outer = Workflow("outer", tasks=[ChildTask(local)])
+    local = Workflow("inner", tasks=[shell("true", name="a")], package="main")
+    outer = Workflow("outer", tasks=[ChildTask(local)], package="main")
     main = Workflow("main", tasks=[ChildTask(outer)])
 
     def compile(text: str, **given: Any) -> Any:
@@ -226,6 +226,22 @@ def test_a_bound_definition_binds_its_local_workflows_wherever_they_stand(memory
     put(memory, "main", "any", remote_only=True)
     catalog.refresh()
     definition = registry.workflows[full("main")]
-    for name in ("main", "outer", "inner"):
-        assert definition.spec.full_name == full(name) and definition.spec.remote_only
+    for name in ("embedded::main", "main::outer", "main::inner"):
+        assert definition.spec.full_name == f"public::{name}" and definition.spec.remote_only
         definition = next(iter(definition.children.values()), definition)
+
+
+def test_a_local_workflow_cannot_take_the_place_of_another(memory: Store, follow: Make) -> None:
+    registry = Registry()
+    catalog = follow(registry=registry)
+    put(memory, "nightly", "steps: [echo mine]")
+    put(memory, "train", "x", full_name="public::ml::train", kind="python")
+    catalog.refresh()
+    mine = registry.workflows[full("nightly")]
+    for main, local in (("embedded", "nightly"), ("ml", "train")):
+        text = f"steps: [{{name: go, call: {local}}}]\n---\nname: {local}\nsteps: [echo hijacked]"
+        attempted = catalog.attempt(text, name=main)
+        assert [each.code for each in attempted.findings if each.severity == "error"] == ["duplicate_workflow"]
+        put(memory, main, text)
+    catalog.refresh()
+    assert registry.workflows[full("nightly")] is mine and "public::ml::train" not in registry.workflows

@@ -28,6 +28,7 @@ from turnout.runner.definitions.compilation import (
     called_by,
     callees_first,
     finding_of,
+    matching_names,
 )
 
 log = logging.getLogger("turnout.definitions")
@@ -90,19 +91,16 @@ class Catalog:
 
     def resolve(self, name: str) -> str:
         """Returns the full name of the one workflow with this name: a full name, ``package::name`` or the last part."""
-        names = self.names
-        if name in names:
-            return name
-        found = [each for each in names if name in (each.partition("::")[2], each.rpartition("::")[2])]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        found = matching_names(name, self.names)
+        if len(found) > 1:
             raise WorkflowNotFound(
                 f"several workflows are named {name!r}: write one of {', '.join(found)}",
                 code="ambiguous_workflow",
                 workflow=name,
             )
-        raise self._missing(name)
+        if not found:
+            raise self._missing(name)
+        return found[0]
 
     def _missing(self, name: str) -> WorkflowNotFound:
         names = [each.rpartition("::")[2] for each in self.names]
@@ -248,11 +246,14 @@ class Catalog:
             return Attempted(findings=(finding_of(InvalidWorkflow(f"it could not be compiled: {error!r}")),))
         return Attempted(tuple(made.workflows), tuple(made.findings), called)
 
-    def _refuse_taken(self, workflows: Iterable[AnyWorkflow]) -> None:
-        for each in workflows:
-            if self.full_name(each) in self._python:
+    def _refuse_taken(self, workflows: Sequence[AnyWorkflow]) -> None:
+        """Raises InvalidWorkflow for a name that another workflow has. The package of a local sub-workflow is the name
+        of its main workflow, and it must not take the place of a workflow that is not local."""
+        for number, each in enumerate(workflows):
+            full_name = self.full_name(each)
+            if full_name in self._python or (number and (each.package == DEFAULT_PACKAGE or full_name in self._known)):
                 raise InvalidWorkflow(
-                    f"a workflow in Python is named {each.name!r} already: give this one another name",
+                    f"another workflow is named {full_name!r} already: give this one another name",
                     code="duplicate_workflow",
                     workflow=each.name,
                 )

@@ -7,7 +7,6 @@ server sees it. A broken file keeps its findings beside the version that is in f
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,10 +16,10 @@ from turnout.authoring.yaml.findings import Finding
 from turnout.contracts.store import Store
 from turnout.errors import StaleDefinition, TurnoutError
 from turnout.model.definitions import DefinitionKind, NewDefinition
-from turnout.model.names import is_identifier
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import Attempted, finding_of, findings_text
 from turnout.runner.definitions.folder_files import MAX_FILE_BYTES, Due, Stamp, due, look, read_settled
+from turnout.runner.definitions.imported_file import Outcome, broken, identifier_of
 from turnout.runner.definitions.python_files import PythonFiles
 from turnout.runner.workflow_files import BASES, YAML_SUFFIXES
 
@@ -28,14 +27,6 @@ log = logging.getLogger("turnout.definitions")
 
 ACTOR = "file"
 RESTART = "the file has changed since it was loaded: restart the server to load it"
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """The definitions of a file, or its findings."""
-
-    new: tuple[NewDefinition, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    """Not empty: nothing of the file is put in force."""
 
 
 class FolderImport:
@@ -143,11 +134,11 @@ class FolderImport:
     def _outcome(self, file: str, stamp: Stamp) -> Outcome | None:
         """Returns what the file defines; None if it was changed again meanwhile."""
         if stamp.size > MAX_FILE_BYTES:
-            return _broken("file_too_large", f"the file has {stamp.size:,} bytes; {MAX_FILE_BYTES:,} are the most")
+            return broken("file_too_large", f"the file has {stamp.size:,} bytes; {MAX_FILE_BYTES:,} are the most")
         try:
             text = read_settled(self.folder / file, stamp)
         except (OSError, UnicodeDecodeError) as error:
-            return _broken("unreadable_file", f"the file cannot be read: {error}")
+            return broken("unreadable_file", f"the file cannot be read: {error}")
         if text is None:
             return None
         return self._python_outcome(file, text) if file.endswith(".py") else self._yaml_outcome(file, text)
@@ -222,7 +213,7 @@ class FolderImport:
         said = self._broken.get(file) == findings
         self._broken[file] = findings
         kind: DefinitionKind = "python" if file.endswith(".py") else "yaml"
-        names = self._names.get(file) or frozenset({self._catalog.yaml_name(_identifier(Path(file).stem))})
+        names = self._names.get(file) or frozenset({self._catalog.yaml_name(identifier_of(Path(file).stem))})
         for name in names:
             stored = self._store.put_findings(name, kind, self.label(file), findings_text(findings), ACTOR)
             if stored is not None and stored.file != self.label(file):
@@ -252,13 +243,3 @@ class FolderImport:
         if stored.kind == "python":
             self._catalog.remove_python(name)
         self._catalog.refresh()
-
-
-def _broken(code: str, message: str) -> Outcome:
-    return Outcome(findings=(Finding("error", code, message, 1, 1),))
-
-
-def _identifier(stem: str) -> str:
-    """Returns the name of a file as an identifier, for a definition that has no valid text yet."""
-    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", stem)
-    return (plain if is_identifier(plain[:1]) else f"_{plain}")[:128]
