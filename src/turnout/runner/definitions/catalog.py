@@ -28,8 +28,8 @@ from turnout.runner.definitions.compilation import (
     called_by,
     callees_first,
     finding_of,
-    matching_names,
 )
+from turnout.runner.definitions.names import checked_name, matching_names
 
 log = logging.getLogger("turnout.definitions")
 
@@ -91,7 +91,7 @@ class Catalog:
 
     def resolve(self, name: str) -> str:
         """Returns the full name of the one workflow with this name: a full name, ``package::name`` or the last part."""
-        found = matching_names(name, self.names)
+        found = matching_names(checked_name(name), self.names)
         if len(found) > 1:
             raise WorkflowNotFound(
                 f"several workflows are named {name!r}: write one of {', '.join(found)}",
