@@ -13,7 +13,6 @@ import typer
 from turnout.cli.launch import Api, Launch
 from turnout.cli.options import Database, LogLevel
 from turnout.cli.orchestrate import Hub, Quiet, Targets, run_orchestrator
-from turnout.runner.server_settings import DEFAULT_HOST
 from turnout.runner.workflow_files import YAML_SUFFIXES
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ def dev(
     \b
     turnout dev flows.py
     """
+    from turnout.runner.server_settings import DEFAULT_HOST
+
     return run_orchestrator(
         Launch(
             targets=tuple(targets or ()),
