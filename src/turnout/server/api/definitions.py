@@ -36,7 +36,6 @@ IfNoneMatch = Annotated[
 ]
 NAMED = ("workflow_not_found", "ambiguous_workflow", "path_in_name", "bad_definition_name", "no_definitions")
 CHANGES = ("precondition_required", "stale_etag", "definition_from_file", *NAMED)
-PUT = ("invalid_definition_text", "local_execution_refused", "name_mismatch", *CHANGES)
 AUTHOR = [requires("author")]
 YAML = ("application/yaml", "application/json")
 """The media types of a text: as it is, or ``{"text": …}``."""
@@ -89,10 +88,15 @@ class DefinitionRoutes(Controller):
         guards=AUTHOR,
         operation_class=TextOperation,
         opt={CONSUMES: YAML},
-        responses={
-            **answers(WorkflowDetail, *PUT, description="The version that is in force now."),
-            201: answers(WorkflowDetail, status=201, description="The workflow is new.")[201],
-        },
+        responses=answers(
+            WorkflowDetail,
+            "invalid_definition_text",
+            "local_execution_refused",
+            "name_mismatch",
+            *CHANGES,
+            status=(200, 201),
+            description="The version that is in force now. 201 instead of 200: the workflow is new.",
+        ),
     )
     async def put_workflow(
         self,
