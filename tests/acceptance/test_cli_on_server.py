@@ -40,6 +40,7 @@ class Client(Processes):
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("served")
     made = Client(folder, folder / "elsewhere")
+    assert made.run("run", "doubling").code == 0
     yield made
     made.end()
 

@@ -100,3 +100,24 @@ def test_a_file_is_drawn_and_explained(project: Project) -> None:
         ("report", "child"),
         ("half", "default"),
     ]
+
+
+def test_a_run_of_commands_is_rerun_without_its_file(project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "commands.yaml"
+    file.write_text(f"steps:\n  - {{name: a, command: echo a, output: A}}\n  - test -e {tmp_path}/fixed\n")
+    assert project.run("run", str(file)).code == 1
+    file.unlink()
+    (tmp_path / "fixed").touch()
+    again = project.run("runs", "rerun", "last", "--json")
+    assert (again.code, again.json["result"]) == (0, {"A": "a"}), again
+
+
+def test_a_broken_file_of_a_configured_folder_does_not_take_the_others_with_it(project: Project) -> None:
+    broken = project.folder / "nightly" / "broken.yaml"
+    broken.write_text("steps: [{comand: x}]\n")
+    try:
+        done = project.run("run", "report", "--json")
+        assert (done.code, done.json["result"]) == (0, {"LINES": "1"}), done
+        assert "broken.yaml is left out" in done.err
+    finally:
+        broken.unlink()

@@ -69,6 +69,10 @@ def test_a_filter_without_conditions_finds_all_runs(seeded: Seeded) -> None:
         ({"top_level": True}, {"keyed", "done", "other"}),
         ({"top_level": True, "workflow": "chain"}, {"keyed", "done"}),
         ({"workflow": "nothing"}, set()),
+        ({"among": (OTHER,)}, {"other"}),
+        ({"among": (OTHER, WORKFLOW), "workflow": "other"}, {"other"}),
+        ({"among": (OTHER,), "key": "k1"}, {"other"}),
+        ({"among": ()}, set()),
     ],
 )
 def test_every_condition_must_hold(seeded: Seeded, conditions: dict[str, object], expected: set[str]) -> None:

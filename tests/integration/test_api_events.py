@@ -169,6 +169,25 @@ def test_a_position_that_is_too_far_back_is_answered_with_a_reset(
         assert "too many events" in next(iter(stream)).data["reason"]
 
 
+def test_a_stream_is_followed_and_continued_at_another_server_on_the_database(postgres_url: str) -> None:
+    GATE.clear()
+    with running_api(postgres_url, workflows=FLOWS) as first, running_api(postgres_url) as second:
+        here, there = first.client("operator"), second.client("admin")
+        with events(there, FEED) as stream:
+            stream.next("ready")
+            run_id = start(here, "hold", wait=None, n=1)
+            position = stream.next("run").id
+        with events(there, f"{RUNS}/{run_id}/events") as stream:
+            last = stream.next("log")
+        GATE.set()
+        with events(here, f"{RUNS}/{run_id}/events", last=last.id) as stream:
+            found = list(stream)
+        assert found[-1].data == {"run_id": run_id, "state": "completed"}
+        assert last.data not in [event.data for event in found]
+        with events(here, FEED, last=position) as stream:
+            assert stream.next("run").data["state"] == "completed"
+
+
 # -- ends -------------------------------------------------------------------------------------------------------------
 def test_a_stream_ends_within_two_seconds_of_the_revocation_of_its_token(api: RunningApi) -> None:
     headers = {"Authorization": f"Bearer {api.token('viewer', 'to-be-revoked')}"}

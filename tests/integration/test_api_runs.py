@@ -302,7 +302,7 @@ def test_a_bulk_request_without_a_condition_or_about_other_states_is_refused(
 
 
 def test_a_stored_definition_is_started_and_a_removed_one_takes_no_new_runs() -> None:
-    text = "steps:\n  - name: greet\n    command: echo hello\n"
+    text = "tags: [mail, daily]\nsteps:\n  - name: greet\n    command: echo hello\n"
     settings = DefinitionSettings(allow_local_execution=True)
     with running_api(workflows=FLOWS, definitions=settings) as api:
         client = api.client("admin")
@@ -311,5 +311,10 @@ def test_a_stored_definition_is_started_and_a_removed_one_takes_no_new_runs() ->
         assert made.status_code == 201, made.text
         assert start(client, "greeting")["run"]["state"] == "completed"
         assert start(client, "twice", n=1)["result"] == 3
+        found = client.get(RUNS, params={"tag": ["daily", "mail"]}).json()["runs"]
+        assert [run["name"] for run in found] == ["greeting"]
+        assert client.get(RUNS, params={"tag": "weekly"}).json()["runs"] == []
+        bulk = {"filter": {"tags": ["mail"]}, "dry_run": True}
+        assert client.post(f"{RUNS}/bulk/cancel", json=bulk).json()["runs"] == []
         assert client.delete(path, headers={"If-Match": made.headers["etag"]}).status_code == 204
         assert problem(client.post(RUNS, json={"workflow": "greeting"})) == (404, "workflow_not_found")

@@ -83,10 +83,20 @@ def test_every_operation_is_described(document: dict[str, Any]) -> None:
         assert operation.get("summary") and operation.get("description") and operation.get("tags"), name
         if not path.startswith("/api/v1/") or name in ("sign_in", "sign_out", "get_session"):
             continue
+        if "requestBody" in operation and path.startswith(("/api/v1/runs", "/api/v1/routing", "/api/v1/workers")):
+            assert examples_of(document, operation["requestBody"]), name
         errors = {status for status in operation["responses"] if status >= "400"}
         assert {"401", "403", "429", "503"} <= errors, (name, errors)
         for status in errors:
             assert "application/problem+json" in operation["responses"][status]["content"], (name, status)
+
+
+def examples_of(document: dict[str, Any], body: dict[str, Any]) -> list[Any]:
+    """The examples of the type of a body, which may be optional."""
+    schema = body["content"]["application/json"]["schema"]
+    references = [each["$ref"] for each in (schema, *schema.get("oneOf", ())) if "$ref" in each]
+    schemas = document["components"]["schemas"]
+    return [each for reference in references for each in schemas[reference.rpartition("/")[2]].get("examples", ())]
 
 
 def test_every_operation_answers_with_success_once(api: RunningApi, seeds: Seeds, document: dict[str, Any]) -> None:

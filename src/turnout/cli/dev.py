@@ -13,8 +13,6 @@ import typer
 from turnout.cli.launch import Api, Launch
 from turnout.cli.options import Database, LogLevel
 from turnout.cli.orchestrate import Hub, Quiet, Targets, run_orchestrator
-from turnout.runner.server_settings import DEFAULT_HOST
-from turnout.runner.workflow_files import YAML_SUFFIXES
 
 if TYPE_CHECKING:
     from turnout.cli.dev_companion import DevCompanion
@@ -39,6 +37,8 @@ def dev(
     \b
     turnout dev flows.py
     """
+    from turnout.runner.server_settings import DEFAULT_HOST
+
     return run_orchestrator(
         Launch(
             targets=tuple(targets or ()),
@@ -69,6 +69,8 @@ def companion(runner: Runner, targets: Sequence[str], files: Sequence[Path], *, 
 
 def _worker_command(runner: Runner, targets: Sequence[str], files: Sequence[Path]) -> list[str]:
     """Returns the command line of the worker; empty for a hub with keys, since the worker has none."""
+    from turnout.runner.workflow_files import YAML_SUFFIXES
+
     workers = runner.core.workers
     if runner.hub is None or (workers is not None and workers.authenticator is not None):
         log.warning("no local worker is started: the hub has keys, and each worker needs one of its own")

@@ -18,13 +18,13 @@ RECONNECT_TIMEOUT = 60.0
 
 
 class Streams(Protocol):
-    """What opens a stream behind the last event."""
+    """Opens streams behind the last event."""
 
     def events(self, path: str, query: Query | None = None, last: str | None = None) -> Iterator[Event]: ...
 
 
 class Closed(msgspec.Struct, frozen=True):
-    """Why the server ends a stream."""
+    """The reason for which the server ends a stream."""
 
     reason: str = ""
 

@@ -18,6 +18,7 @@ from turnout.cli.outcome import Hints
 from turnout.cli.run_code import workflows_of
 from turnout.cli.run_input import input_file
 from turnout.cli.service import Rerun, Start
+from turnout.errors import InvalidTarget
 from turnout.model.durations import seconds
 from turnout.runner.run_commands import check_open
 from turnout.runner.run_reader import find_run
@@ -57,12 +58,20 @@ def rerun_run(rerun: Rerun, database: str | None, *, as_json: bool) -> int:
         needs_code = rerun.waits or bool(rerun.parameters)
         workflows = workflows_of(config, rerun.target, store, stored) if needs_code else []
     given = rerun.parameters
+    if given and not workflows:
+        raise InvalidTarget(
+            "the types of the parameters are not known",
+            code="no_code",
+            hint="say where the workflow is: --target file.py, --target file.yaml or --target module",
+        )
     input = parse_parameters(workflows[0], given, json.loads(stored.new.input)) if given else None
     with foreground_runner(config, database, workflows, as_json=as_json, drives=rerun.waits) as foreground:
         runner = foreground.runner
         handle = runner.get(stored.new.run_id).rerun(rerun.from_task, input)
         if not rerun.waits:
             return print_submitted(runner, handle, as_json=as_json)
+        if not workflows:
+            runner.core.admin.take(handle.id)  # a workflow that is not registered here is stored for any orchestrator
         spec = runner.core.reader.spec_of(handle.id)
         return foreground.drive(handle, spec, Hints(rerun.target, database))
 

@@ -17,7 +17,8 @@ AnyWorkflow: TypeAlias = Workflow[..., Any]
 
 
 def workflows_of(config: Config, target: str | None, store: Store, run: StoredRun) -> list[AnyWorkflow]:
-    """Returns the workflows of the target, else of the configuration, else of the modules of the run's tasks."""
+    """Returns the workflows of the target, else of the configuration, else of the modules of the run's tasks. Empty if
+    they are not found and the run needs no code."""
     spec = spec_of_version(store, run.new.version)
     if target is not None:
         found = _target_workflows(config, target)
@@ -26,13 +27,16 @@ def workflows_of(config: Config, target: str | None, store: Store, run: StoredRu
                 f"{target} does not have the workflow {spec.name!r} of the run", code="no_such_workflow"
             )
         return matching
-    for module in (*(config.get("workflows") or ()), *_modules(spec)):
+    configured: tuple[str, ...] = tuple(config.get("workflows") or ())
+    for module in (*configured, *_modules(spec)):
         try:
-            found = load_workflows(module, (config.root,))
+            found = load_workflows(module, (config.root,), configured)
         except TurnoutError:
             continue
         if matching := _with_first(found, spec):
             return matching
+    if not spec.needs_code:
+        return []  # commands and handlers are stored with the run
     raise InvalidTarget(
         f"the code of workflow {spec.full_name} was not found",
         code="no_code",
@@ -43,7 +47,7 @@ def workflows_of(config: Config, target: str | None, store: Store, run: StoredRu
 def _target_workflows(config: Config, target: str) -> list[AnyWorkflow]:
     """Returns all workflows of the module or file, or the configured workflow of this name."""
     try:
-        return load_workflows(target, (config.root,))
+        return load_workflows(target, (config.root,), config.get("workflows") or ())
     except InvalidTarget as error:
         if error.code != "no_such_module":
             raise

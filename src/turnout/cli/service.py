@@ -59,7 +59,7 @@ class NewSecret(msgspec.Struct, frozen=True):
 
 
 class ExplainedTask(msgspec.Struct, frozen=True):
-    """Where one task of a workflow goes, and why."""
+    """The decision for one task of a workflow."""
 
     name: str
     explanation: Explanation
@@ -69,7 +69,7 @@ class ExplainedTask(msgspec.Struct, frozen=True):
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """Where the tasks of a workflow go."""
+    """The decisions for the tasks of a workflow."""
 
     workflow: str
     """The full name."""

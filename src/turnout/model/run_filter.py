@@ -14,6 +14,8 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     workflow: str | None = None
     """A full name or its last segment."""
+    among: tuple[str, ...] | None = None
+    """Of one of these workflows, by full name; None: of any."""
     states: tuple[RunState, ...] = ()
     """One of these states; empty: any."""
     key: str | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import re
 import sys
 import traceback
@@ -24,6 +25,8 @@ from turnout.runner.workflow_files import files_of, is_workflow_file
 
 if TYPE_CHECKING:
     from turnout.runner.yaml_targets import YamlFiles
+
+log = logging.getLogger("turnout.targets")
 
 AnyWorkflow = Workflow[..., Any]
 _BARE = re.compile(r"\w+(?:(?:-|::)\w+)*")
@@ -133,13 +136,17 @@ def _folder(place: str, search: Iterable[Path]) -> Path | None:
 
 
 def _of_folder(folder: Path, search: Iterable[Path], configured: Iterable[str]) -> list[AnyWorkflow]:
+    """Returns the workflows of all files of the folder. A broken file is logged and left out."""
     loader = yaml_files(configured, search)
     found: list[AnyWorkflow] = []
     for path in files_of(folder):
-        if is_workflow_file(path.name):
-            found.append(loader.load(path, folder)[0])
-        else:
-            found += workflows_of(load_module(str(path), search)).values()
+        try:
+            if is_workflow_file(path.name):
+                found.append(loader.load(path, folder)[0])
+            else:
+                found += workflows_of(load_module(str(path), search)).values()
+        except TurnoutError as error:
+            log.warning("%s is left out: %s", path, error.message)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Completes the OpenAPI document: meanings of types and fields from docstrings, roles, and closed types."""
+"""Completes the OpenAPI document: meanings of types and fields from docstrings, examples, roles, closed types."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 
 from turnout.model.field_docs import field_docs
+from turnout.server.api.examples import BODIES
 from turnout.server.guards import role_guard_of
 
 Document = dict[str, Any]
@@ -45,15 +46,18 @@ def _add_roles(document: Document, app: Litestar) -> None:
 
 
 def _add_meanings(schemas: Document) -> None:
+    examples = {type(body): msgspec.to_builtins(body) for body in BODIES}
     kinds: dict[str, list[type[msgspec.Struct]]] = {}
     for kind in _structs(msgspec.Struct):
         kinds.setdefault(kind.__name__, []).append(kind)
     for name, schema in schemas.items():
-        properties = schema.get("properties")
-        kind = None if properties is None else _kind_of(kinds.get(name.rpartition("_")[2], []), set(properties))
-        if kind is None:
+        properties: Document = schema.get("properties", {})
+        kind = _kind_of(kinds.get(name.rpartition("_")[2], []), set(properties))
+        if not properties or kind is None:
             continue
         schema["description"] = _text(kind.__doc__ or "")
+        if kind in examples:
+            schema["examples"] = [examples[kind]]
         if kind.__struct_config__.forbid_unknown_fields:
             schema["additionalProperties"] = False
         for field, meaning in field_docs(kind, msgspec.Struct).items():

@@ -25,8 +25,10 @@ InThread = Callable[..., Awaitable[Any]]
 class Source(Protocol):
     """Events in order, read page by page from a position on. ``read`` blocks."""
 
-    over: bool
-    """True once no more events can come."""
+    @property
+    def over(self) -> bool:
+        """True once no more events can come."""
+        ...
 
     def read(self) -> list[Frame]:
         """Returns the next events, none if there are none now, and continues behind them."""

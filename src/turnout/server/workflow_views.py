@@ -71,6 +71,12 @@ class WorkflowViews:
         found = [each for name in names if not (each := self._summary(name)).removed and wanted.holds_for(each)]
         return self._with_recent(found[: limit + 1], recent)
 
+    def tagged(self, tags: Sequence[str]) -> tuple[str, ...]:
+        """Returns the full names of the workflows that have all of these tags, removed ones too."""
+        if self._core.definitions is None:
+            return ()
+        return tuple(name for name in self._catalog.names if set(tags) <= set(self._summary(name).tags))
+
     def detail(self, name: str, recent: int = 0) -> WorkflowDetail:
         """Returns one workflow. Raises WorkflowNotFound, also if it was removed."""
         full_name = self.full_name(name)

@@ -50,9 +50,10 @@ class RunQueries:
             "created_before": wanted.created_before,
             "top_level": int(wanted.top_level),
         }
-        if wanted.workflow is None and wanted.key is None and wanted.parent is None:
+        if wanted.workflow is None and wanted.among is None and wanted.key is None and wanted.parent is None:
             return self._database.read("runs_in_states", **page)
-        page["workflows"] = json_list(self._full_names(wanted.workflow))
+        names = self._full_names(wanted.workflow)
+        page["workflows"] = json_list([name for name in names if wanted.among is None or name in wanted.among])
         if wanted.parent is not None:
             parent = canonical(wanted.parent)
             return self._database.read("runs_of_parent", parent=parent, key=wanted.key or "", **page) if parent else []

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from turnout.errors import RunNotFound
 from turnout.model.rows import StoredRun
+from turnout.model.run_filter import RunFilter
 from turnout.model.states import RunState
 from turnout.server.api.types.runs import Run
 from turnout.server.context import ServerContext
 from turnout.server.responses import RUN_ID
+from turnout.server.workflow_views import WorkflowViews
 
 EXAMPLE = Run(
     id=RUN_ID,
@@ -26,3 +31,11 @@ def find(context: ServerContext, run_id: str) -> StoredRun:
     if run is None:
         raise RunNotFound(f"there is no run {run_id[:64]!a}", run_id=run_id[:64])
     return run
+
+
+def run_filter(context: ServerContext, *, tags: Sequence[str] = (), **conditions: Any) -> RunFilter:
+    """Returns the filter with these conditions; None is no condition. Blocks."""
+    given = {name: value for name, value in conditions.items() if value is not None}
+    if tags:
+        given["among"] = WorkflowViews(context.core).tagged(tags)
+    return RunFilter(**given)

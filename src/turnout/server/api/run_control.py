@@ -1,48 +1,32 @@
-"""Changes runs: starts, cancels, pauses, resumes, repeats and deletes them, one by one or by a filter."""
+"""Changes runs one by one: starts, cancels, pauses, resumes, repeats and deletes them."""
 
 from __future__ import annotations
 
-from asyncio import Semaphore, gather, timeout, wrap_future
-from collections.abc import Awaitable, Callable, Sequence
+from asyncio import wrap_future
 from typing import Annotated, Any
 
-import msgspec
-from litestar import Controller, Response, delete, post
+from litestar import Response, delete, post
 from litestar.params import JSONBody, Parameter
 
-from turnout.errors import RequestError, TurnoutError, WaitTimedOut
-from turnout.model.rows import StoredRun
-from turnout.model.run_filter import RunFilter
-from turnout.model.states import RUN_TERMINAL, RunState
 from turnout.runner.open_runs import driver_of
-from turnout.runner.run_commands import check_command
 from turnout.server.api.found_runs import EXAMPLE, find
 from turnout.server.api.parameters import IdempotencyKey, RunId
+from turnout.server.api.run_bulk import OPERATOR, BulkControl
 from turnout.server.api.types.runs import (
-    BulkCancelRequest,
-    BulkOutcome,
-    BulkRerunRequest,
-    BulkResult,
     CancelRequest,
     DeletedRuns,
     RerunRequest,
     Run,
-    RunSelection,
     StartedRun,
     StartRequest,
     run_of,
 )
+from turnout.server.commands import apply_command
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import Context
-from turnout.server.guards import UNBOUNDED, requires
-from turnout.server.responses import RUN_ID, answers
+from turnout.server.guards import UNBOUNDED
+from turnout.server.responses import answers
 from turnout.server.submissions import MAX_WAIT, checked_key, start_request, submit
-
-OPERATOR = [requires("operator")]
-COMMAND_TIMEOUT = 20.0
-"""Seconds in which the run's owner, or its successor, must have applied a command."""
-MAX_BULK_CONCURRENCY = 16
-"""Runs of one bulk request that are changed at once."""
 
 KEY = ("bad_idempotency_key", "idempotency_conflict")
 START = ("workflow_not_found", "ambiguous_workflow", "unknown_parameter", "input_too_large", *KEY)
@@ -59,11 +43,8 @@ Wait = Annotated[
 ]
 
 
-class RunControl(Controller):
-    """The routes that change runs. The controller of runs inherits them: a path has one controller."""
-
-    path = "/api/v1/runs"
-    tags = ("runs",)
+class RunControl(BulkControl):
+    """The routes that change one run. The controller of runs inherits them: a path has one controller."""
 
     @post(
         operation_id="start_run",
@@ -252,62 +233,6 @@ class RunControl(Controller):
         gone = await wrap_future(context.core.admin.delete(run.new.run_id, force=force))
         return DeletedRuns(runs=gone.runs, rows=gone.rows)
 
-    @post(
-        "/bulk/cancel",
-        status_code=200,
-        operation_id="cancel_runs",
-        guards=OPERATOR,
-        summary="Cancel runs by a filter",
-        opt={UNBOUNDED: True},
-        responses=answers(
-            BulkResult,
-            "empty_filter",
-            takes_body=True,
-            example=BulkResult(dry_run=True, runs=[BulkOutcome(run_id=RUN_ID, state=RunState.RUNNING)], more=False),
-            description="What became of each run.",
-        ),
-    )
-    async def cancel_many(self, context: Context, data: JSONBody[BulkCancelRequest]) -> BulkResult:
-        """Cancels the runs that fulfil every condition and have not ended, the newest first."""
-        open_states = [state for state in RunState if state not in RUN_TERMINAL]
-        wanted = _selected(data.filter, open_states)
-
-        async def cancel(run: StoredRun) -> str | None:
-            await _apply(context, run, "cancel", data.reason)
-            return None
-
-        return await _bulk(context, wanted, data.limit, None if data.dry_run else cancel)
-
-    @post(
-        "/bulk/rerun",
-        status_code=200,
-        operation_id="rerun_runs",
-        guards=OPERATOR,
-        summary="Rerun runs by a filter",
-        opt={UNBOUNDED: True},
-        responses=answers(
-            BulkResult,
-            "empty_filter",
-            takes_body=True,
-            example=BulkResult(
-                dry_run=False,
-                runs=[BulkOutcome(run_id=RUN_ID, state=RunState.FAILED, new_run=RUN_ID)],
-                more=False,
-            ),
-            description="What became of each run.",
-        ),
-    )
-    async def rerun_many(self, context: Context, data: JSONBody[BulkRerunRequest]) -> BulkResult:
-        """Starts a new run for each run that fulfils every condition and failed or was cancelled, the newest first.
-        Each begins at what failed."""
-        wanted = _selected(data.filter, [RunState.FAILED, RunState.CANCELLED])
-
-        async def rerun(run: StoredRun) -> str | None:
-            submitter = context.core.submitter
-            return (await submit(context, lambda: submitter.rerun(run.new.run_id, None, None))).run.id
-
-        return await _bulk(context, wanted, data.limit, None if data.dry_run else rerun)
-
 
 def _started(started: StartedRun) -> Response[StartedRun]:
     return Response(
@@ -329,66 +254,10 @@ async def _rerun(
 
 async def _command(context: ServerContext, run_id: str, kind: str, reason: str | None = None) -> Run:
     run = await context.in_thread(find, context, run_id)
-    await _apply(context, run, kind, reason)
+    await apply_command(context, run, kind, reason)
 
     def read() -> Run:
         changed = find(context, run_id)
         return run_of(changed, driver_of(context.store, changed))
 
     return await context.in_thread(read)
-
-
-async def _apply(context: ServerContext, run: StoredRun, kind: str, reason: str | None) -> None:
-    check_command(run, kind)
-    try:
-        async with timeout(COMMAND_TIMEOUT):
-            await wrap_future(context.core.admin.command(run.new.run_id, kind, reason))
-    except TimeoutError as error:
-        raise WaitTimedOut(
-            f"the {kind} of run {run.new.run_id} was not applied in {COMMAND_TIMEOUT:g} s; it stays requested",
-            run_id=run.new.run_id,
-        ) from error
-
-
-def _selected(selection: RunSelection, states: Sequence[RunState]) -> RunFilter:
-    """Returns the filter of a bulk request, among runs in these states."""
-    given = msgspec.structs.asdict(selection)
-    conditions: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, (), False)}
-    if not conditions:
-        raise RequestError(
-            "the filter has no condition: a bulk request about all runs has to say so, for example with states",
-            code="empty_filter",
-            field="filter",
-        )
-    wanted = tuple(state for state in states if not selection.states or state in selection.states)
-    if not wanted:
-        raise RequestError(
-            f"runs that are {', '.join(selection.states)} are not changed by this; write some of {', '.join(states)}",
-            code="empty_filter",
-            field="filter.states",
-        )
-    return msgspec.structs.replace(RunFilter(**conditions), states=wanted)
-
-
-async def _bulk(
-    context: ServerContext,
-    wanted: RunFilter,
-    limit: int,
-    change: Callable[[StoredRun], Awaitable[str | None]] | None,
-) -> BulkResult:
-    """Changes each run that is found; without ``change`` they are only listed."""
-    found = await context.in_thread(context.store.find_runs, wanted, limit=limit + 1)
-    slots = Semaphore(MAX_BULK_CONCURRENCY)
-
-    async def outcome(run: StoredRun) -> BulkOutcome:
-        made: dict[str, Any] = {"run_id": run.new.run_id, "state": run.row.state}
-        if change is not None:
-            async with slots:
-                try:
-                    made["new_run"] = await change(run)
-                except TurnoutError as error:
-                    made |= {"code": error.code, "detail": error.message}
-        return BulkOutcome(**made)
-
-    runs = await gather(*(outcome(run) for run in found[:limit]))
-    return BulkResult(dry_run=change is None, runs=list(runs), more=len(found) > limit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from litestar import get
@@ -13,7 +13,7 @@ from turnout.model.run_filter import RunFilter
 from turnout.model.states import RunState
 from turnout.runner.open_runs import driver_of, drivers_of
 from turnout.runner.run_reader import read_output
-from turnout.server.api.found_runs import EXAMPLE, find
+from turnout.server.api.found_runs import EXAMPLE, find, run_filter
 from turnout.server.api.parameters import Cursor, Limit, RunId, Time, position_of
 from turnout.server.api.run_control import RunControl
 from turnout.server.api.types.runs import (
@@ -44,7 +44,7 @@ class RunsController(RunControl):
             RunPage, "invalid_cursor", "foreign_cursor", example=RunPage(runs=[EXAMPLE]), description="A page of runs."
         ),
     )
-    async def list_runs(
+    async def list_runs(  # noqa: PLR0913 - every condition has a name and a default
         self,
         *,
         context: Context,
@@ -55,6 +55,10 @@ class RunsController(RunControl):
             list[RunState] | None,
             QueryParameter(name="state", description="One of these states; may be repeated.", max_items=7),
         ] = None,
+        tags: Annotated[
+            list[str] | None,
+            QueryParameter(name="tag", description="Tags of the workflow, all of which it has.", max_items=20),
+        ] = None,
         key: Annotated[str | None, Parameter(max_length=400, description="The idempotency key.")] = None,
         parent: Annotated[str | None, Parameter(max_length=64, description="The id of the parent run.")] = None,
         top_level: Annotated[bool, Parameter(description="Without child runs.")] = False,
@@ -64,8 +68,11 @@ class RunsController(RunControl):
         cursor: Cursor = None,
     ) -> RunPage:
         """Runs, newest first, that fulfil every condition."""
-        wanted = _filter(
+        wanted = await context.in_thread(
+            run_filter,
+            context,
             workflow=workflow,
+            tags=tuple(tags or ()),
             states=tuple(sorted(set(states or ()))),
             key=key,
             parent=parent,
@@ -179,10 +186,6 @@ class RunsController(RunControl):
             return graph_of(run.new.run_id, graph, context.store.tasks(run.new.run_id, outputs=False))
 
         return await context.in_thread(read)
-
-
-def _filter(**conditions: Any) -> RunFilter:
-    return RunFilter(**{name: value for name, value in conditions.items() if value is not None})
 
 
 def _page(context: ServerContext, wanted: RunFilter, limit: int, before: str | None) -> RunPage:

@@ -122,6 +122,8 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The runs that a bulk request is about: conditions that must all hold. At least one is needed."""
 
     workflow: Name | None = None
+    tags: Annotated[tuple[Name, ...], Meta(max_length=20)] = ()
+    """Tags of the workflow, all of which it has."""
     states: tuple[RunState, ...] = ()
     key: Name | None = None
     parent: Annotated[str, Meta(max_length=64)] | None = None

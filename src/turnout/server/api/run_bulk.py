@@ -1,0 +1,142 @@
+"""Changes runs by a filter: cancels and repeats many of them, or lists those that it would change."""
+
+from __future__ import annotations
+
+from asyncio import Semaphore, gather
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+from litestar import Controller, post
+from litestar.params import JSONBody
+
+from turnout.errors import RequestError, TurnoutError
+from turnout.model.rows import StoredRun
+from turnout.model.run_filter import RunFilter
+from turnout.model.states import RUN_TERMINAL, RunState
+from turnout.server.api.found_runs import run_filter
+from turnout.server.api.types.runs import (
+    BulkCancelRequest,
+    BulkOutcome,
+    BulkRerunRequest,
+    BulkResult,
+    RunSelection,
+)
+from turnout.server.commands import apply_command
+from turnout.server.context import ServerContext
+from turnout.server.dependencies import Context
+from turnout.server.guards import UNBOUNDED, requires
+from turnout.server.responses import RUN_ID, answers
+from turnout.server.submissions import submit
+
+OPERATOR = [requires("operator")]
+MAX_BULK_CONCURRENCY = 16
+"""Runs of one bulk request that are changed at once."""
+
+
+class BulkControl(Controller):
+    """The routes that change many runs."""
+
+    path = "/api/v1/runs"
+    tags = ("runs",)
+
+    @post(
+        "/bulk/cancel",
+        status_code=200,
+        operation_id="cancel_runs",
+        guards=OPERATOR,
+        summary="Cancel runs by a filter",
+        opt={UNBOUNDED: True},
+        responses=answers(
+            BulkResult,
+            "empty_filter",
+            takes_body=True,
+            example=BulkResult(dry_run=True, runs=[BulkOutcome(run_id=RUN_ID, state=RunState.RUNNING)], more=False),
+            description="What became of each run.",
+        ),
+    )
+    async def cancel_many(self, context: Context, data: JSONBody[BulkCancelRequest]) -> BulkResult:
+        """Cancels the runs that fulfil every condition and have not ended, the newest first."""
+        open_states = [state for state in RunState if state not in RUN_TERMINAL]
+        wanted = await context.in_thread(_selected, context, data.filter, open_states)
+
+        async def cancel(run: StoredRun) -> str | None:
+            await apply_command(context, run, "cancel", data.reason)
+            return None
+
+        return await _bulk(context, wanted, data.limit, None if data.dry_run else cancel)
+
+    @post(
+        "/bulk/rerun",
+        status_code=200,
+        operation_id="rerun_runs",
+        guards=OPERATOR,
+        summary="Rerun runs by a filter",
+        opt={UNBOUNDED: True},
+        responses=answers(
+            BulkResult,
+            "empty_filter",
+            takes_body=True,
+            example=BulkResult(
+                dry_run=False,
+                runs=[BulkOutcome(run_id=RUN_ID, state=RunState.FAILED, new_run=RUN_ID)],
+                more=False,
+            ),
+            description="What became of each run.",
+        ),
+    )
+    async def rerun_many(self, context: Context, data: JSONBody[BulkRerunRequest]) -> BulkResult:
+        """Starts a new run for each run that fulfils every condition and failed or was cancelled, the newest first.
+        Each begins at what failed."""
+        ended = [RunState.FAILED, RunState.CANCELLED]
+        wanted = await context.in_thread(_selected, context, data.filter, ended)
+
+        async def rerun(run: StoredRun) -> str | None:
+            submitter = context.core.submitter
+            return (await submit(context, lambda: submitter.rerun(run.new.run_id, None, None))).run.id
+
+        return await _bulk(context, wanted, data.limit, None if data.dry_run else rerun)
+
+
+def _selected(context: ServerContext, selection: RunSelection, states: Sequence[RunState]) -> RunFilter:
+    """Returns the filter of a bulk request, among runs in these states."""
+    given = msgspec.structs.asdict(selection)
+    conditions: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, (), False)}
+    if not conditions:
+        raise RequestError(
+            "the filter has no condition: a bulk request about all runs has to say so, for example with states",
+            code="empty_filter",
+            field="filter",
+        )
+    wanted = tuple(state for state in states if not selection.states or state in selection.states)
+    if not wanted:
+        raise RequestError(
+            f"runs that are {', '.join(selection.states)} are not changed by this; write some of {', '.join(states)}",
+            code="empty_filter",
+            field="filter.states",
+        )
+    return run_filter(context, **conditions | {"states": wanted})
+
+
+async def _bulk(
+    context: ServerContext,
+    wanted: RunFilter,
+    limit: int,
+    change: Callable[[StoredRun], Awaitable[str | None]] | None,
+) -> BulkResult:
+    """Changes each run that is found; without ``change`` they are only listed."""
+    found = await context.in_thread(context.store.find_runs, wanted, limit=limit + 1)
+    slots = Semaphore(MAX_BULK_CONCURRENCY)
+
+    async def outcome(run: StoredRun) -> BulkOutcome:
+        made: dict[str, Any] = {"run_id": run.new.run_id, "state": run.row.state}
+        if change is not None:
+            async with slots:
+                try:
+                    made["new_run"] = await change(run)
+                except TurnoutError as error:
+                    made |= {"code": error.code, "detail": error.message}
+        return BulkOutcome(**made)
+
+    runs = await gather(*(outcome(run) for run in found[:limit]))
+    return BulkResult(dry_run=change is None, runs=list(runs), more=len(found) > limit)
