@@ -192,8 +192,8 @@ class Catalog:
 
     def _put_in_force(self, stored: StoredDefinition, attempted: Attempted) -> None:
         before = self._known.get(stored.full_name)
-        made = {self.full_name(each): each for each in attempted.workflows}
-        for former in () if before is None else before.attempted.workflows:
+        made = {self.full_name(each): each for each in (*attempted.workflows, *attempted.local)}
+        for former in () if before is None else (*before.attempted.workflows, *before.attempted.local):
             if self.full_name(former) not in made:
                 self._registry.remove(self.full_name(former))
         remote_only = stored.current is not None and stored.current.remote_only

@@ -88,3 +88,5 @@ class Attempted(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     called: frozenset[str] = frozenset()
     """Full names of the workflows that it calls."""
+    local: tuple[AnyWorkflow, ...] = ()
+    """Of a removed definition: its local sub-workflows, which open runs may still call."""
