@@ -274,10 +274,13 @@ def test_runs_are_cancelled_by_a_filter_after_a_dry_run(client: httpx.Client) ->
     ids = {start(client, "hold", wait=None)["run"]["id"] for _ in range(3)}
     body: dict[str, Any] = {"filter": {"workflow": "hold"}, "reason": "closing time"}
     planned = client.post(f"{RUNS}/bulk/cancel", json=body | {"dry_run": True}).json()
-    assert planned["dry_run"] and {each["run_id"] for each in planned["runs"]} == ids and not planned["more"]
+    assert planned["dry_run"] and {each["run_id"] for each in planned["runs"]} == ids and planned["next"] is None
     assert {client.get(f"{RUNS}/{run_id}").json()["state"] for run_id in ids} == {"running"}
     part = client.post(f"{RUNS}/bulk/cancel", json=body | {"dry_run": True, "limit": 2}).json()
-    assert len(part["runs"]) == 2 and part["more"]
+    rest = client.post(f"{RUNS}/bulk/cancel", json=body | {"dry_run": True, "limit": 2, "cursor": part["next"]}).json()
+    assert {each["run_id"] for each in part["runs"] + rest["runs"]} == ids and rest["next"] is None
+    foreign = {"filter": {"workflow": "twice"}, "cursor": part["next"]}
+    assert problem(client.post(f"{RUNS}/bulk/cancel", json=foreign)) == (400, "foreign_cursor")
     done = client.post(f"{RUNS}/bulk/cancel", json=body).json()
     assert not done["dry_run"] and all("code" not in each for each in done["runs"])
     GATE.set()

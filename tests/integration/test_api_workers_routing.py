@@ -12,6 +12,7 @@ import pytest
 from tests.kit.api import RunningApi, running_api
 from tests.kit.api_flows import FLOWS
 from tests.kit.waiting import until
+from turnout.errors import StoreUnreachable
 from turnout.worker import Handlers, Worker, WorkerSettings
 
 RUNS = "/api/v1/runs"
@@ -65,6 +66,17 @@ def test_rules_that_cannot_work_are_refused_as_a_whole(
     assert problem(admin.post(f"{ROUTING}/validate", json=routing)) == expected
     assert problem(admin.post(f"{ROUTING}/what-if", json={"routing": routing})) == expected
     assert admin.get(ROUTING).json() == {"default_executor": "default", "rules": []}
+
+
+def test_rules_that_cannot_be_recorded_do_not_take_effect(api: RunningApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> int:
+        raise StoreUnreachable("the database cannot be reached")
+
+    admin = api.client("admin")
+    with monkeypatch.context() as patched:
+        patched.setattr(type(api.core.store), "record_routing", away)
+        assert problem(admin.put(ROUTING, json=rules(("**", "process")))) == (503, "store_unreachable")
+    assert admin.get(ROUTING).json()["rules"] == []
 
 
 def test_other_rules_are_tried_on_decisions_that_were_made(api: RunningApi) -> None:

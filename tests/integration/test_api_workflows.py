@@ -137,6 +137,11 @@ def test_a_viewer_reads_and_does_not_change_and_an_operator_does_not_either(api:
     assert any(each["target"].endswith("/workflows/roles") and each["method"] == "PUT" for each in entries)
 
 
+@pytest.mark.parametrize("name", ["../held", "a/b", ".."])
+def test_a_run_is_not_started_by_a_path(api: RunningApi, name: str) -> None:
+    assert code(api.client("operator").post("/api/v1/runs", json={"workflow": name})) == (400, "path_in_name")
+
+
 # -- reading -----------------------------------------------------------------------------------------------------------
 def test_a_list_has_filters_pages_and_the_states_of_the_newest_runs(api: RunningApi, author: httpx.Client) -> None:
     for name in ("list_a", "list_b", "list_c"):

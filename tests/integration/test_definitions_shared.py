@@ -93,7 +93,8 @@ def test_runs_of_removed_files_go_on_at_an_orchestrator_that_never_had_them(make
     wait = f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
     (folder / "child.yaml").write_text(says("child"))
     (folder / "shared.yaml").write_text(
-        f"steps: [{{name: a, command: '{wait}'}}, {{name: b, call: child}}, {{name: c, command: printf c, output: C}}]"
+        f"steps: [{{name: a, command: '{wait}'}}, {{name: b, call: child}}, {{name: c, call: local}}]\n"
+        "---\nname: local\nsteps: [echo local]\n"
     )
     first = make_runner(definitions=DefinitionSettings(folders=(folder,), reload=True))
     run_id = first.submit(definitions(first).catalog.workflow("shared")).id
@@ -104,7 +105,8 @@ def test_runs_of_removed_files_go_on_at_an_orchestrator_that_never_had_them(make
     (tmp_path / "go").touch()
     second = make_runner(definitions=FREE)
     assert second.get(run_id).wait(30) is RunState.COMPLETED
-    assert [child.workflow for child in second.get(run_id).children()] == ["public::embedded::child"]
+    called = [child.workflow for child in second.get(run_id).children()]
+    assert called == ["public::embedded::child", "public::shared::local"]
 
 
 def test_an_orchestrator_without_definitions_leaves_them_alone(make_runner: Make) -> None:

@@ -143,10 +143,11 @@ class Administration:
         dispatcher = self._dispatcher
 
         async def replace() -> list[str]:
-            warnings = dispatcher.set_routing(routing)
+            dispatcher.check(routing)
             text = msgspec.json.encode(routing).decode()
+            # First recorded, then in force: what cannot be recorded changes nothing.
             await self._engine.background.in_thread(self._store.record_routing, self._engine.session.id, text)
-            return warnings
+            return dispatcher.set_routing(routing)
 
         return self._loop.call(replace())
 

@@ -24,6 +24,8 @@ PAGE_SIZE = 500
 """Moves, and log lines, of one read."""
 PRESENCE_INTERVAL = 5.0
 """Seconds without an event after which the run may have been deleted."""
+FLUSH_TIMEOUT = 1.0
+"""Seconds that lines of this process have to be stored before a read; later ones are read later."""
 MOVE, LOG, END = "move", "log", "end"
 
 
@@ -39,7 +41,7 @@ class RunFacts:
     def flush(self, run_id: str) -> None:
         """Stores the lines of this process for a run that has ended."""
         if self._log_writer is not None:
-            self._log_writer.flush(ended=run_id)
+            self._log_writer.flush(FLUSH_TIMEOUT, ended=run_id)
 
 
 class RunSource:

@@ -15,7 +15,9 @@ from turnout.server.fan_out import Batch, FanOut, Follower, Frame
 log = logging.getLogger("turnout.server")
 
 READ_INTERVAL = 0.1
-"""Seconds between two reads of a source that has nothing new."""
+"""Seconds between two reads of a source that has nothing new, while few are read."""
+MAX_IDLE_READS = 200
+"""Reads a second of all sources that have nothing new: with many sources, each is read less often."""
 OUTAGE_INTERVAL = 1.0
 """Seconds until the next read while the database is away."""
 
@@ -46,9 +48,12 @@ class Source(Protocol):
 class SharedReader:
     """Reads one source on behalf of all followers, from the position of the first one on."""
 
-    def __init__(self, source: Source, in_thread: InThread, done: Callable[[], object]) -> None:
+    def __init__(
+        self, source: Source, in_thread: InThread, interval: Callable[[], float], done: Callable[[], object]
+    ) -> None:
         self._source = source
         self._in_thread = in_thread
+        self._interval = interval
         self._done = done
         """Called when the last follower has left, or no more events can come."""
         self._fan_out = FanOut()
@@ -85,7 +90,7 @@ class SharedReader:
             self._rate_limited_log.recovered("events are read again")
             self._fan_out.publish(frames)
             if not frames and not self._source.over:
-                await asyncio.sleep(READ_INTERVAL)
+                await asyncio.sleep(self._interval())
         self._end("over")
 
     def _end(self, reason: str) -> None:
@@ -107,9 +112,13 @@ class SharedReaders:
         """Returns the reader of this name; a new one begins at the position of ``source``."""
         known = self._readers.get(name)
         if known is None:
-            known = self._readers[name] = SharedReader(source.copy(), self._in_thread, lambda: self._forget(name, made))
-            made = known
+            known = SharedReader(source.copy(), self._in_thread, self._interval, lambda: self._forget(name, made))
+            self._readers[name] = made = known
         return known
+
+    def _interval(self) -> float:
+        """Returns the seconds between two reads of one source that has nothing new."""
+        return max(READ_INTERVAL, len(self._readers) / MAX_IDLE_READS)
 
     def _forget(self, name: str, reader: SharedReader) -> None:
         if self._readers.get(name) is reader:

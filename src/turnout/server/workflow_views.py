@@ -15,7 +15,6 @@ from turnout.model.spec import TaskSpec, WorkflowSpec, decode_spec
 from turnout.runner.core import Core
 from turnout.runner.definitions.catalog import Catalog, Known
 from turnout.runner.definitions.compilation import read_findings
-from turnout.runner.definitions.editor import checked_name
 from turnout.runner.definitions.service import Definitions
 from turnout.server.api.types.tasks import GraphEdge
 from turnout.server.api.types.workflows import (
@@ -89,11 +88,11 @@ class WorkflowViews:
         return WorkflowDetail(**fields, **({} if spec is None else _graph_fields(spec)))
 
     def full_name(self, name: str) -> str:
-        return self._catalog.resolve(checked_name(name))
+        return self._catalog.resolve(name)
 
     def spec(self, name: str) -> WorkflowSpec:
         """Returns the spec that new runs of the workflow take."""
-        workflow = self._catalog.workflow(checked_name(name))
+        workflow = self._catalog.workflow(name)
         definition = self._core.registry.workflows.get(self._catalog.full_name(workflow))
         return workflow.spec_for(self._catalog.tenant) if definition is None else definition.spec
 

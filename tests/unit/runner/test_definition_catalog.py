@@ -207,6 +207,11 @@ def test_local_workflows_of_a_file_leave_with_it(memory: Store, follow: Make) ->
     put(memory, "main", "steps: [echo 1]\n---\nname: helper\nsteps: [echo 2]")
     catalog.refresh()
     assert "public::main::helper" in registry.workflows
+    memory.remove_definition(full("main"), None, "ada")
+    catalog.refresh()
+    assert set(registry.workflows) == {"public::main::helper"}, "open runs of a removed definition may call it"
+    with pytest.raises(WorkflowNotFound):
+        catalog.workflow("helper")
     put(memory, "main", "steps: [echo 1]", remote_only=True)
     catalog.refresh()
     assert "public::main::helper" not in registry.workflows and registry.workflows[full("main")].spec.remote_only

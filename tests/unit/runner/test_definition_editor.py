@@ -13,7 +13,8 @@ from turnout.contracts.store import Store
 from turnout.errors import TurnoutError
 from turnout.model.definitions import NewDefinition
 from turnout.runner.definitions.catalog import Catalog
-from turnout.runner.definitions.editor import Editor, checked_name
+from turnout.runner.definitions.editor import Editor
+from turnout.runner.definitions.names import checked_name
 from turnout.store import connect
 
 GOOD = "steps: [echo 1]"

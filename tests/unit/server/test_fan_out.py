@@ -14,7 +14,7 @@ from turnout.model.access import Role
 from turnout.server.event_streams import EventStreams
 from turnout.server.exchange import Caller
 from turnout.server.fan_out import MAX_QUEUED_BATCHES, FanOut, Follower, Frame, batch_of
-from turnout.server.shared_reader import OUTAGE_INTERVAL, READ_INTERVAL, SharedReaders, unsent
+from turnout.server.shared_reader import MAX_IDLE_READS, OUTAGE_INTERVAL, READ_INTERVAL, SharedReaders, unsent
 from turnout.server.sse import HEARTBEAT, HEARTBEAT_INTERVAL, closing_frame
 from turnout.server.streams import Streams
 
@@ -226,6 +226,22 @@ def test_a_batch_is_sent_whole_unless_the_client_has_a_part_of_it() -> None:
     batch = batch_of([frame(4), frame(5)])
     assert unsent(batch, Numbers(Feed(), 3)) is batch.content
     assert unsent(batch, Numbers(Feed(), 4)) == b"5;"
+
+
+def test_with_many_sources_each_is_read_less_often(world: World) -> None:
+    feeds = [Feed() for _ in range(4 * round(MAX_IDLE_READS * READ_INTERVAL))]
+
+    over = asyncio.Event()
+
+    async def follow(number: int) -> None:
+        with world.streams.readers.reader(str(number), Numbers(feeds[number])).follow():
+            await over.wait()
+
+    following = [world.loop.start(follow(number)) for number in range(len(feeds))]
+    before = sum(feed.reads for feed in feeds)
+    world.loop.advance(2.0)
+    assert sum(feed.reads for feed in feeds) - before <= 2 * MAX_IDLE_READS + len(feeds)
+    assert all(feed.reads > 2 for feed in feeds) and not any(task.done() for task in following)
 
 
 def test_readers_are_made_once_for_each_name(world: World) -> None:

@@ -11,6 +11,8 @@ from turnout.runner.definitions.compilation import AnyWorkflow, Attempted
 
 CompileText: TypeAlias = Callable[[str, str, str | None, Mapping[str, AnyWorkflow]], Attempted]
 """Compiles a text of that name with that base; it may call these workflows."""
+DOCUMENT_MARK = "\n---"
+"""Part of every text with local sub-workflows."""
 
 
 class CalledWorkflows(Mapping[str, AnyWorkflow]):
@@ -44,13 +46,16 @@ class CalledWorkflows(Mapping[str, AnyWorkflow]):
         if full_name in self._open:
             path = " → ".join(each.rpartition("::")[2] for each in (*self._open, full_name))
             raise InvalidWorkflow(f"workflows call one another in a circle ({path})", code="recursive_workflow")
-        if not stored.exists or stored.current is None or stored.kind != "yaml":
+        if stored.current is None or stored.kind != "yaml":
+            return Attempted()
+        if stored.removed and DOCUMENT_MARK not in stored.current.text:
             return Attempted()
         self._open.append(full_name)
         try:
-            return self._compile(stored.current.text, full_name.rpartition("::")[2], stored.current.base, self)
+            made = self._compile(stored.current.text, full_name.rpartition("::")[2], stored.current.base, self)
         finally:
             self._open.pop()
+        return Attempted(local=made.workflows[1:]) if stored.removed else made
 
     def __getitem__(self, name: str) -> AnyWorkflow:
         full_name = name if "::" in name else f"{self._home}::{name}"

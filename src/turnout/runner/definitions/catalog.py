@@ -28,8 +28,8 @@ from turnout.runner.definitions.compilation import (
     called_by,
     callees_first,
     finding_of,
-    matching_names,
 )
+from turnout.runner.definitions.names import checked_name, matching_names
 
 log = logging.getLogger("turnout.definitions")
 
@@ -91,7 +91,7 @@ class Catalog:
 
     def resolve(self, name: str) -> str:
         """Returns the full name of the one workflow with this name: a full name, ``package::name`` or the last part."""
-        found = matching_names(name, self.names)
+        found = matching_names(checked_name(name), self.names)
         if len(found) > 1:
             raise WorkflowNotFound(
                 f"several workflows are named {name!r}: write one of {', '.join(found)}",
@@ -192,8 +192,8 @@ class Catalog:
 
     def _put_in_force(self, stored: StoredDefinition, attempted: Attempted) -> None:
         before = self._known.get(stored.full_name)
-        made = {self.full_name(each): each for each in attempted.workflows}
-        for former in () if before is None else before.attempted.workflows:
+        made = {self.full_name(each): each for each in (*attempted.workflows, *attempted.local)}
+        for former in () if before is None else (*before.attempted.workflows, *before.attempted.local):
             if self.full_name(former) not in made:
                 self._registry.remove(self.full_name(former))
         remote_only = stored.current is not None and stored.current.remote_only

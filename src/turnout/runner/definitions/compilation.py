@@ -53,18 +53,6 @@ def findings_text(findings: Sequence[Finding]) -> str:
     return msgspec.json.encode(findings).decode()
 
 
-def matching_names(name: str, full_names: Iterable[str]) -> list[str]:
-    """Returns the full names that a name stands for: itself, else those with that ``package::name`` or last part.
-
-    >>> matching_names("etl", ["public::embedded::etl", "public::ml::etl", "public::ml::fit"])
-    ['public::embedded::etl', 'public::ml::etl']
-    """
-    names = list(full_names)
-    if name in names:
-        return [name]
-    return [each for each in names if name in (each.partition("::")[2], each.rpartition("::")[2])]
-
-
 def callees_first(calls: Mapping[str, Iterable[str]]) -> list[str]:
     """Returns the names in an order in which each comes after those that it calls.
 
@@ -100,3 +88,5 @@ class Attempted(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     called: frozenset[str] = frozenset()
     """Full names of the workflows that it calls."""
+    local: tuple[AnyWorkflow, ...] = ()
+    """Of a removed definition: its local sub-workflows, which open runs may still call."""

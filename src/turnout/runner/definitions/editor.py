@@ -20,30 +20,11 @@ from turnout.errors import (
     WorkflowNotFound,
 )
 from turnout.model.definitions import NewDefinition, StoredDefinition
-from turnout.model.names import is_identifier
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import AnyWorkflow, Attempted
+from turnout.runner.definitions.names import checked_name
 
 NO_MARKS = Marks({})
-_FORBIDDEN = ("/", "\\", "..", "\0")
-
-
-def checked_name(name: str) -> str:
-    """Returns the name of a definition. Raises if it is a path, or no identifier."""
-    if any(each in name for each in _FORBIDDEN):
-        raise StoredDefinitionError(
-            f"{name!r} is a path: the name of a workflow is an identifier such as nightly_report",
-            code="path_in_name",
-            workflow=name,
-        )
-    if not all(is_identifier(part) for part in name.split("::")) or name.count("::") > 2:
-        raise StoredDefinitionError(
-            f"{name!r} cannot be the name of a workflow: begin with a letter or _, then letters, digits, _ . and -, "
-            "128 characters at most",
-            code="bad_definition_name",
-            workflow=name,
-        )
-    return name
 
 
 class Editor:
@@ -107,7 +88,7 @@ class Editor:
 
     def remove(self, name: str, expected: int, actor: str) -> StoredDefinition:
         """Removes an uploaded definition, or what is left of one whose file is gone."""
-        full_name = self._catalog.resolve(checked_name(name))
+        full_name = self._catalog.resolve(name)
         own_name = full_name.rpartition("::")[2]
         self._refuse_from_file(full_name, own_name)
         callers = self._catalog.callers(full_name)

@@ -15,7 +15,7 @@ import msgspec
 from turnout.authoring.yaml.findings import Finding
 from turnout.contracts.store import Store
 from turnout.errors import StaleDefinition, TurnoutError
-from turnout.model.definitions import DefinitionKind, NewDefinition
+from turnout.model.definitions import DefinitionKind, NewDefinition, text_digest
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import Attempted, finding_of, findings_text
 from turnout.runner.definitions.folder_files import MAX_FILE_BYTES, Due, Stamp, due, look, read_settled
@@ -109,7 +109,7 @@ class FolderImport:
         while open_:
             self._revision = self._catalog.revision
             outcomes = {file: found for file in open_ if (found := self._outcome(file, now[file])) is not None}
-            good = [file for file, outcome in outcomes.items() if not outcome.findings and self._put(file, outcome)]
+            good = [file for file, outcome in outcomes.items() if outcome.unchanged or self._put(file, outcome)]
             for file in good:
                 self._done[file] = now[file]
             open_ = [file for file in outcomes if file not in good] if good else []
@@ -144,10 +144,20 @@ class FolderImport:
         return self._python_outcome(file, text) if file.endswith(".py") else self._yaml_outcome(file, text)
 
     def _yaml_outcome(self, file: str, text: str) -> Outcome:
+        if self._is_in_force(file, text_digest(text, self._base)):
+            return Outcome(unchanged=True)
         attempted = self._catalog.attempt(text, name=Path(file).stem, base=self._base)
         if not attempted.workflows:
             return Outcome(findings=attempted.findings)
         return Outcome((self._new(file, text, "yaml", attempted),))
+
+    def _is_in_force(self, file: str, digest: str) -> bool:
+        known = [self._catalog.known(name) for name in self._names.get(file, ())]
+        if len(known) != 1 or known[0] is None or known[0].workflow is None:
+            return False
+        stored, current = known[0].stored, known[0].stored.current
+        valid = stored.exists and stored.findings is None and stored.file == self.label(file)
+        return valid and current is not None and current.digest == digest
 
     def _python_outcome(self, file: str, text: str) -> Outcome:
         if file in self._done and not self._python.reload and file not in self._broken:
@@ -173,7 +183,10 @@ class FolderImport:
 
     # -- the store --------------------------------------------------------------------------------------------------
     def _put(self, file: str, outcome: Outcome) -> bool:
-        """Puts what a file defines in force. False: another definition has the name, or was changed meanwhile."""
+        """Puts what a file defines in force. False: it has errors, another definition has the name, or was changed
+        meanwhile."""
+        if outcome.findings:
+            return False
         taken = self._taken(file, outcome.new)
         if taken:
             self.problems[file] = self._broken[file] = taken

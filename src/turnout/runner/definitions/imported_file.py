@@ -17,6 +17,8 @@ class Outcome(msgspec.Struct, frozen=True):
     new: tuple[NewDefinition, ...] = ()
     findings: tuple[Finding, ...] = ()
     """Not empty: nothing of the file is put in force."""
+    unchanged: bool = False
+    """True if its text is in force already."""
 
 
 def broken(code: str, message: str) -> Outcome:

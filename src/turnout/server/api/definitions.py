@@ -13,7 +13,7 @@ from litestar.params import HeaderParameter, PathParameter
 
 from turnout.authoring.yaml.findings import has_errors
 from turnout.errors import RequestError
-from turnout.runner.definitions.editor import checked_name
+from turnout.runner.definitions.names import checked_name
 from turnout.server.api.types.workflows import MAX_TEXT, DefinitionText, Validation, WorkflowDetail
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import ByCaller, Context

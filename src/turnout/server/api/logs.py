@@ -20,7 +20,7 @@ from turnout.server.cursors import cursor_of, last_entry
 from turnout.server.dependencies import ByCaller, Context
 from turnout.server.guards import UNBOUNDED, requires
 from turnout.server.responses import answers
-from turnout.server.run_source import is_line_of
+from turnout.server.run_source import FLUSH_TIMEOUT, is_line_of
 from turnout.server.sse import MEDIA_TYPE
 
 EXAMPLE = LogPage(
@@ -116,7 +116,7 @@ def _page(
     wanted = (known, task, attempt)
     after = number_of(last_entry(cursor, "logs", wanted))
     if context.core.log_writer is not None:
-        context.core.log_writer.flush()
+        context.core.log_writer.flush(FLUSH_TIMEOUT)
     lines = context.store.logs(known, task=task, attempt=attempt, after=after, limit=limit)
     following = cursor_of("logs", wanted, str(lines[-1].id)) if len(lines) == limit else None
     return LogPage(lines=lines, next=following)

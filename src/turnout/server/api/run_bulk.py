@@ -24,6 +24,7 @@ from turnout.server.api.types.runs import (
 )
 from turnout.server.commands import apply_command
 from turnout.server.context import ServerContext
+from turnout.server.cursors import cursor_of, last_entry
 from turnout.server.dependencies import Context
 from turnout.server.guards import UNBOUNDED, requires
 from turnout.server.responses import RUN_ID, answers
@@ -50,8 +51,10 @@ class BulkControl(Controller):
         responses=answers(
             BulkResult,
             "empty_filter",
+            "invalid_cursor",
+            "foreign_cursor",
             takes_body=True,
-            example=BulkResult(dry_run=True, runs=[BulkOutcome(run_id=RUN_ID, state=RunState.RUNNING)], more=False),
+            example=BulkResult(dry_run=True, runs=[BulkOutcome(run_id=RUN_ID, state=RunState.RUNNING)]),
             description="What became of each run.",
         ),
     )
@@ -64,7 +67,7 @@ class BulkControl(Controller):
             await apply_command(context, run, "cancel", data.reason)
             return None
 
-        return await _bulk(context, wanted, data.limit, None if data.dry_run else cancel)
+        return await _bulk(context, wanted, data, None if data.dry_run else cancel)
 
     @post(
         "/bulk/rerun",
@@ -76,11 +79,12 @@ class BulkControl(Controller):
         responses=answers(
             BulkResult,
             "empty_filter",
+            "invalid_cursor",
+            "foreign_cursor",
             takes_body=True,
             example=BulkResult(
                 dry_run=False,
                 runs=[BulkOutcome(run_id=RUN_ID, state=RunState.FAILED, new_run=RUN_ID)],
-                more=False,
             ),
             description="What became of each run.",
         ),
@@ -95,7 +99,7 @@ class BulkControl(Controller):
             submitter = context.core.submitter
             return (await submit(context, lambda: submitter.rerun(run.new.run_id, None, None))).run.id
 
-        return await _bulk(context, wanted, data.limit, None if data.dry_run else rerun)
+        return await _bulk(context, wanted, data, None if data.dry_run else rerun)
 
 
 def _selected(context: ServerContext, selection: RunSelection, states: Sequence[RunState]) -> RunFilter:
@@ -121,11 +125,12 @@ def _selected(context: ServerContext, selection: RunSelection, states: Sequence[
 async def _bulk(
     context: ServerContext,
     wanted: RunFilter,
-    limit: int,
+    data: BulkCancelRequest | BulkRerunRequest,
     change: Callable[[StoredRun], Awaitable[str | None]] | None,
 ) -> BulkResult:
     """Changes each run that is found; without ``change`` they are only listed."""
-    found = await context.in_thread(context.store.find_runs, wanted, limit=limit + 1)
+    limit, before = data.limit, last_entry(data.cursor, "bulk", wanted)
+    found = await context.in_thread(context.store.find_runs, wanted, limit=limit + 1, before=before)
     slots = Semaphore(MAX_BULK_CONCURRENCY)
 
     async def outcome(run: StoredRun) -> BulkOutcome:
@@ -139,4 +144,5 @@ async def _bulk(
         return BulkOutcome(**made)
 
     runs = await gather(*(outcome(run) for run in found[:limit]))
-    return BulkResult(dry_run=change is None, runs=list(runs), more=len(found) > limit)
+    following = cursor_of("bulk", wanted, found[limit - 1].new.run_id) if len(found) > limit else None
+    return BulkResult(dry_run=change is None, runs=list(runs), next=following)

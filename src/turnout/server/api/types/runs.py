@@ -140,6 +140,8 @@ class BulkCancelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     """True: nothing is changed, the answer lists what would be."""
     reason: Annotated[str, Meta(min_length=1, max_length=1_000)] = "cancelled"
     limit: Annotated[int, Meta(ge=1, le=MAX_BULK_RUNS)] = 100
+    cursor: Annotated[str, Meta(max_length=512)] | None = None
+    """``next`` of the answer before, to go on behind its runs."""
 
 
 class BulkRerunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,6 +151,8 @@ class BulkRerunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     dry_run: bool = False
     """True: nothing is started, the answer lists what would be."""
     limit: Annotated[int, Meta(ge=1, le=MAX_BULK_RUNS)] = 100
+    cursor: Annotated[str, Meta(max_length=512)] | None = None
+    """``next`` of the answer before, to go on behind its runs."""
 
 
 class BulkOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -169,8 +173,8 @@ class BulkResult(msgspec.Struct, frozen=True, kw_only=True):
 
     dry_run: bool
     runs: list[BulkOutcome]
-    more: bool
-    """True: more runs fit the filter than the limit allows. Repeat the request."""
+    next: str | None = None
+    """The cursor of the next request, if more runs fit the filter than the limit allows."""
 
 
 class DeletedRuns(msgspec.Struct, frozen=True, kw_only=True):
