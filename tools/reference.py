@@ -269,6 +269,104 @@ def refused_variables_part() -> list[str]:
     return [", ".join(names) + ".", ""]
 
 
+# -- REST API ----------------------------------------------------------------------------------------------------------
+
+
+COMMON_CODES = frozenset(
+    {"malformed_request", "no_token", "role_too_low", "invalid_request", "too_many_requests", "store_unreachable"}
+) | frozenset({"body_too_large", "unsupported_media_type"})
+"""Codes that every operation may answer with; the page names them once."""
+
+
+def openapi() -> dict[str, Any]:
+    from turnout.server.app import openapi_document
+
+    return openapi_document()
+
+
+def shown_type(schema: dict[str, Any]) -> str:
+    """Returns a JSON Schema in a few words: the name of a type is a link to it."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{short_type(name)}](#{short_type(name).lower()})"
+    if "oneOf" in schema or "anyOf" in schema:
+        parts = [shown_type(each) for each in schema.get("oneOf") or schema["anyOf"] if each.get("type") != "null"]
+        return " or ".join(dict.fromkeys(parts)) or "any"
+    if "enum" in schema:
+        return ", ".join(f"`{each}`" for each in schema["enum"] if each is not None)
+    kind = schema.get("type", "any")
+    if isinstance(kind, list):
+        kind = " or ".join(each for each in kind if each != "null")
+    if kind == "array":
+        return f"list of {shown_type(schema.get('items', {}))}"
+    bounds = [
+        f"{sign} {schema[name]:g}"
+        for name, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
+        if name in schema
+    ]
+    return " ".join([kind, *bounds])
+
+
+def short_type(name: str) -> str:
+    return name.rpartition("_")[2] if name.startswith("turnout_") else name
+
+
+def meaning_of(schema: dict[str, Any]) -> str:
+    return str(schema.get("description", ""))
+
+
+def rest_operations_part() -> list[str]:
+    document, lines = openapi(), []
+    by_tag: dict[str, list[tuple[str, str, dict[str, Any]]]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            by_tag.setdefault(operation["tags"][0], []).append((method.upper(), path, operation))
+    for tag in sorted(by_tag):
+        lines += [f"## {tag.capitalize()}", ""]
+        for method, path, operation in sorted(by_tag[tag], key=lambda each: (each[1], each[0])):
+            lines += rest_operation(method, path, operation)
+    return lines
+
+
+def rest_operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
+    role = operation.get("x-role")
+    needs = f"Role: {role}." if role else "Open without a token."
+    lines = [f"### {operation['summary']}", "", f"`{method} {path}` · `{operation['operationId']}` · {needs}", ""]
+    lines += [" ".join(str(operation.get("description", "")).replace("``", "`").split()), ""]
+    rows = [
+        (f"`{each['name']}`", each["in"], shown_type(each["schema"]), each.get("description", ""))
+        for each in operation.get("parameters", ())
+    ]
+    if "requestBody" in operation:
+        for media, content in operation["requestBody"]["content"].items():
+            rows.append(("body", media, shown_type(content.get("schema", {})), ""))
+    lines += table(("parameter", "in", "type", "meaning"), rows) if rows else []
+    answers = []
+    for status, answer in sorted(operation["responses"].items()):
+        if set(re.findall(r"`(\w+)`", answer.get("description", ""))) <= COMMON_CODES and status >= "400":
+            continue
+        contents = [shown_type(each.get("schema", {})) for each in (answer.get("content") or {}).values()]
+        answers.append((status, " ".join(contents) if status < "400" else "", answer.get("description", "")))
+    return lines + table(("answer", "body", "meaning"), answers)
+
+
+def rest_types_part() -> list[str]:
+    lines: list[str] = []
+    for name, schema in sorted(openapi()["components"]["schemas"].items(), key=lambda pair: short_type(pair[0])):
+        lines += [f"### {short_type(name)}", ""]
+        lines += [schema["description"], ""] if schema.get("description") else []
+        if "enum" in schema:
+            lines += ["One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + ".", ""]
+            continue
+        required = schema.get("required", ())
+        rows = [
+            (f"`{field}`", shown_type(each), "" if field in required else "optional", meaning_of(each))
+            for field, each in schema.get("properties", {}).items()
+        ]
+        lines += table(("field", "type", "", "meaning"), rows) if rows else []
+    return lines
+
+
 def schema_text() -> str:
     from turnout.authoring.yaml.schema import workflow_schema
 
@@ -284,6 +382,8 @@ PARTS: dict[str, Callable[..., list[str]]] = {
     "workflow_keys": workflow_keys_part,
     "findings": findings_part,
     "refused_variables": refused_variables_part,
+    "rest_operations": rest_operations_part,
+    "rest_types": rest_types_part,
 }
 
 

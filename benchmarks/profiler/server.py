@@ -44,8 +44,9 @@ class ServerCounters:
         self._database = store._postgres
         self._connection = psycopg.connect(url, autocommit=True)
         self.counts_statements = self._extended()
-        blocks = self._database._blocks
-        blocks.update({name: f"/* {name} */ {text}" for name, text in blocks.items()})
+        statements = self._database.statements
+        named = {name: each._replace(text=f"/* {name} */ ".encode() + each.text) for name, each in statements.items()}
+        statements.update(named)
 
     def _extended(self) -> bool:
         preloaded = self._one("show shared_preload_libraries")[0]

@@ -38,6 +38,12 @@ TurnoutError
 │   ├── SchemaTooNew
 │   └── MigrationMismatch
 ├── TooBusy                    too many submissions are not durable yet; ``retry_after`` is the delay in seconds
+├── StoredDefinitionError      an operation on a stored workflow definition: bad_definition_name, path_in_name
+│   ├── WorkflowNotFound       no workflow has this name, or several have
+│   ├── RefusedDefinition      invalid_definition_text, local_execution_refused, name_mismatch
+│   ├── StaleDefinition        it has another version than the one that a change replaces
+│   ├── DefinitionFromFile     it belongs to a file in a workflow folder
+│   └── DefinitionInUse        it has open runs, or other definitions call it
 ├── RunError
 │   ├── RunNotFound
 │   ├── RunNotFinished         an operation on ended runs was asked of an open one
@@ -49,6 +55,7 @@ TurnoutError
 │   │                          method_not_allowed, body_too_large, unsupported_media_type, token_in_query, …
 │   ├── AccessDenied           no_token, unknown_token, revoked_token, expired_token, role_too_low, csrf_missing, …
 │   └── PreconditionFailed     precondition_required, stale_etag
+├── ServerUnavailable          a server cannot be reached, or does not answer as one
 ├── TokenNotFound
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
@@ -325,6 +332,47 @@ class TooBusy(TurnoutError):
     code = "too_busy"
 
 
+class StoredDefinitionError(TurnoutError):
+    """Raised when an operation on a stored workflow definition fails. Remedy: see the message and the subclass."""
+
+    code = "definition_error"
+
+
+class WorkflowNotFound(StoredDefinitionError):
+    """Raised when no workflow has the given name, or its definition was removed.
+    Remedy: check the name; put the file back or upload the definition again."""
+
+    code = "workflow_not_found"
+
+
+class RefusedDefinition(StoredDefinitionError):
+    """Raised when the text of a definition is invalid, or asks for what an uploaded definition may not do.
+    Remedy: correct every finding in ``fields``; each has its line and column."""
+
+    code = "invalid_definition_text"
+
+
+class StaleDefinition(StoredDefinitionError):
+    """Raised when a definition has another version than the one that a change replaces.
+    Remedy: read the definition again, and repeat the change on its current version."""
+
+    code = "stale_etag"
+
+
+class DefinitionFromFile(StoredDefinitionError):
+    """Raised when a definition is changed through the API and belongs to a file in a workflow folder.
+    Remedy: change or remove the file; it is imported at once."""
+
+    code = "definition_from_file"
+
+
+class DefinitionInUse(StoredDefinitionError):
+    """Raised when a definition is deleted that has open runs, or that other definitions call.
+    Remedy: wait for the runs or cancel them; change the definitions that call it."""
+
+    code = "definition_in_use"
+
+
 class RunError(TurnoutError):
     """Raised when an operation on a run fails. Remedy: see the subclass."""
 
@@ -414,6 +462,13 @@ class PreconditionFailed(RequestError):
     Remedy: read the current version, and send its ETag as ``If-Match``."""
 
     code = "stale_etag"
+
+
+class ServerUnavailable(TurnoutError):
+    """Raised when a server cannot be reached, or does not answer as a server of Turnout does.
+    Remedy: check the URL, and whether the server runs; a request that changes nothing can be repeated."""
+
+    code = "server_unreachable"
 
 
 class TokenNotFound(TurnoutError):

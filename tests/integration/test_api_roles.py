@@ -9,8 +9,9 @@ import pytest
 
 from tests.kit.api import RunningApi, running_api
 from turnout.model.access import ROLES, Role
-from turnout.server.app import create_app, routes_of
+from turnout.server.app import create_app
 from turnout.server.guards import role_guard_of
+from turnout.server.schema_docs import routes_of
 
 OPEN = {"/healthz", "/readyz", "/sign-in", "/sign-in.js", "/sign-in.css", "/api/v1/session"}
 """Paths that are open without a token: health, readiness and the sign-in."""
@@ -41,7 +42,11 @@ def test_a_role_reaches_exactly_the_routes_that_it_includes(api: RunningApi, rol
     wrong: list[str] = []
     for method, path, handler in routes_of(create_app(api.context)):
         needed = _needed(handler)
-        answer = client.request(method, re.sub(r"\{[^}]*\}", "none", path), headers={"Accept": "application/json"})
+        # A stream that is allowed does not end: its head is enough.
+        target = re.sub(r"\{[^}]*\}", "1", path)
+        with client.stream(method, target, headers={"Accept": "application/json"}) as answer:
+            if answer.status_code in (401, 403):
+                answer.read()
         expected = None
         if needed is not None and role is None:
             expected = (401, "no_token")

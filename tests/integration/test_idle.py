@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.kit.api import running_api
 from tests.postgres import GivenServer, OwnServer
 from turnout import Runner, task, workflow
 from turnout.model.states import RunState
@@ -20,6 +21,7 @@ STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): ")
 LOOKED = 6.0
 """Seconds for which statements are counted: three sweeps."""
 MOST_PER_SECOND = 3.0
+MOST_PER_SECOND_OF_A_SERVER = 5.0
 
 
 @task
@@ -34,23 +36,41 @@ def idle_work() -> None:
 def test_an_idle_orchestrator_makes_few_statements(
     postgres_server: GivenServer, postgres_url: str, make_sqlite_runner: Callable[..., Runner]
 ) -> None:
-    if not isinstance(postgres_server, OwnServer):
-        pytest.skip("the log of a given server cannot be read")
-    name = postgres_url.rpartition("/")[2]
-    with psycopg.connect(postgres_server.dsn, autocommit=True) as connection:
-        connection.execute(f"alter database {name} set log_statement = 'all'")
+    log_statements(postgres_server, postgres_url)
     runner = make_sqlite_runner(postgres_url, workflows=[idle_work])
     runner.run(idle_work)
+    assert 0 < statements_per_second(postgres_server) < MOST_PER_SECOND
+
+
+def test_an_idle_server_makes_few_statements(postgres_server: GivenServer, postgres_url: str) -> None:
+    log_statements(postgres_server, postgres_url)
+    with running_api(postgres_url, workflows=[idle_work]) as api:
+        assert api.client("viewer").get("/api/v1/session").status_code == 200
+        assert 0 < statements_per_second(postgres_server) < MOST_PER_SECOND_OF_A_SERVER
+
+
+def log_statements(server: GivenServer, url: str) -> None:
+    if not isinstance(server, OwnServer):
+        pytest.skip("the log of a given server cannot be read")
+    name = url.rpartition("/")[2]
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(f"alter database {name} set log_statement = 'all'")
+
+
+def statements_per_second(server: GivenServer) -> float:
+    """How many statements are made while nobody asks for anything."""
+    assert isinstance(server, OwnServer)
+    log = server.log
 
     def statements() -> int:
-        return len(STATEMENT.findall(postgres_server.log.read_text(errors="replace")))
+        return len(STATEMENT.findall(log.read_text(errors="replace")))
 
     before, began = statements(), time.monotonic()
     assert before > 5, "statements are not logged"
     time.sleep(LOOKED)
     made, took = statements() - before, time.monotonic() - began
     print(f"{made} statements in {took:.1f} s: {made / took:.2f} a second")
-    assert 0 < made < MOST_PER_SECOND * took
+    return made / took
 
 
 def test_a_command_for_a_run_that_has_ended_is_closed(

@@ -286,8 +286,10 @@ def test_updates_go_by_key_on_an_empty_table_and_stay_heap_only(store: PostgresS
     whole = {"writes": json_text([write])}
     for block, given in (("update_steps", narrow.params), ("update_batch", whole), ("update_and_answer", whole)):
         params = {**given, "wake": "[]"}
-        sql = "explain " + database._blocks[block]  # pyright: ignore[reportPrivateUsage]
-        plan = "\n".join(row[0] for row in database.own("ledger").execute(sql.encode(), params).fetchall())
+        statement = database.statements[block]
+        cursor = psycopg.RawCursor(database.own("ledger"))
+        cursor.execute(b"explain " + statement.text, statement.values(params))
+        plan = "\n".join(row[0] for row in cursor.fetchall())
         for table in ("task", "run", "inbox", "command"):
             assert f"Seq Scan on {table}" not in plan, plan
         assert "Index Scan using task_pkey on task" in plan

@@ -9,13 +9,18 @@ from typing import Any
 import httpx
 
 from turnout.model.access import Role
+from turnout.orchestration.settings import EngineSettings
 from turnout.runner import Runner
 from turnout.runner.core import Core
 from turnout.runner.server_settings import ServerSettings
+from turnout.runtime.log_buffer import LogSettings
 from turnout.server.access import create_token
 from turnout.server.bind import open_socket
 from turnout.server.context import ServerContext
 from turnout.server.service import ApiServer, served
+
+QUIET = EngineSettings(logs=LogSettings(echo=False))
+"""Bodies do not print while pytest replaces the standard streams: CPython 3.11 may crash."""
 
 
 class RunningApi:
@@ -54,17 +59,16 @@ class RunningApi:
 def running_api(
     database: str = "sqlite:///:memory:",
     settings: ServerSettings | None = None,
-    *,
-    definitions: Any = None,
     **options: Any,
 ) -> Iterator[RunningApi]:
     """Yields a running server; ``options`` are those of its Runner."""
     options.setdefault("workflows", ())
     options.setdefault("config", False)
+    options.setdefault("settings", QUIET)
     chosen = settings or ServerSettings(port=0)
     with ExitStack() as stack:
         listener = stack.enter_context(open_socket(chosen))
         runner = stack.enter_context(Runner(database, **options))
-        context = ServerContext(runner.core, chosen, definitions=definitions)
+        context = ServerContext(runner.core, chosen)
         server = stack.enter_context(served(context, listener))
         yield RunningApi(runner, context, server, stack)

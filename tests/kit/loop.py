@@ -8,6 +8,7 @@ import selectors
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from turnout.orchestration.lanes import Lanes
 from turnout.testing import ManualClock
 
 T = TypeVar("T")
@@ -39,6 +40,17 @@ class ManualSelector(selectors.DefaultSelector):
         self._clock.passed = max(self._clock.passed, self.horizon)
         self.idle()
         return events
+
+
+class LoopLanes(Lanes):
+    """Makes commits on the manual loop, where ``holding`` keeps them back too."""
+
+    def __init__(self, loop: ManualLoop) -> None:
+        super().__init__(0)
+        self._loop = loop
+
+    def submit(self, work: Callable[[], None]) -> None:
+        self._loop.run_in_executor(None, work)
 
 
 class ManualLoop(asyncio.SelectorEventLoop):

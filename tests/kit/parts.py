@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from kit.dispatcher import FakeDispatcher
-from kit.loop import ManualLoop
+from kit.loop import LoopLanes, ManualLoop
 from kit.runs import RunTable, new_run
 from kit.store import MemoryStore
 from turnout.authoring.registry import Registry
@@ -46,6 +46,7 @@ from turnout.orchestration.stages.takeover import Takeover
 from turnout.orchestration.stages.task_starter import TaskStarter
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.orchestration.upkeep.definitions import DefinitionUpdates, Refresh
 from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
@@ -93,9 +94,11 @@ class Parts:
         polled: frozenset[str] | None = frozenset(),
         drives: bool = True,
         store: MemoryStore | None = None,
+        refresh: Refresh | None = None,
         **capacity: int,
     ) -> None:
         self.loop = loop
+        self.refresh = refresh
         self.store: Any = store or MemoryStore()
         self.journal: list[str] = self.store.journal
         """Reservations, commits and dispatches in their order."""
@@ -109,7 +112,9 @@ class Parts:
         self.background = Background(loop, StoreThreads(4, 1.0))
         self.runs = ActiveRuns(self.registry, self.dispatcher, self.queues)
         self.graphs = GraphCache(self.store)
-        self.ledger = Ledger(self.store, max_commit=512, topics_of=lambda writes: frozenset())
+        self.ledger = Ledger(
+            self.store, max_commit=512, topics_of=lambda writes: frozenset(), lanes=LoopLanes(self.loop)
+        )
         self.wakeups = Wakeups()
         self.shadows = Shadows()
         self.capacity_queue = CapacityQueue()
@@ -303,8 +308,13 @@ class Parts:
             unknown_runs=self.unknown_runs,
             inbox=self.inbox,
             waiters=self.waiters,
+            definitions=self.definitions,
             background=self.background,
         )
+
+    @cached_property
+    def definitions(self) -> DefinitionUpdates:
+        return DefinitionUpdates(self.refresh, self.claims, self.background)
 
     def sweeper(self, *sweeps: Any) -> Sweeper:
         return Sweeper(

@@ -108,10 +108,15 @@ class Workflow(Generic[P, R]):
         """The tasks by their names in the graph, hooks last."""
         return self._draw()[0].tasks
 
-    def define(self, tenant: str = DEFAULT_TENANT, defaults: TaskDefaults = NO_DEFAULTS) -> Definition:
+    def define(
+        self, tenant: str = DEFAULT_TENANT, defaults: TaskDefaults = NO_DEFAULTS, *, remote_only: bool = False
+    ) -> Definition:
         """Returns the definition under that tenant with these defaults; a redefinition does not change it."""
         tasks = self.tasks
-        return Definition(self, defaults.applied(self.spec_for(tenant), tasks), tasks, self.source)
+        spec = defaults.applied(self.spec_for(tenant), tasks)
+        if remote_only:
+            spec = msgspec.structs.replace(spec, remote_only=True)
+        return Definition(self, spec, tasks, self.source)
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the arguments of a call as the input of a run: by name, checked, with defaults."""

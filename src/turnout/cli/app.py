@@ -10,6 +10,7 @@ from turnout.cli import (
     config,
     conformance,
     demo,
+    dev,
     doctor,
     enqueue,
     explain,
@@ -46,6 +47,7 @@ turnout runs rerun last                    again, from what failed
 turnout validate nightly.yaml              every problem of a workflow file, with its line
 turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
+turnout dev flows.py                       a server for one developer
 turnout server flows.py                    drive runs and serve the API
 turnout tokens create ci --role operator   access to the API
 turnout orchestrate flows.py               drive runs, as a process of its own
@@ -86,6 +88,7 @@ for command in (
     doctor.doctor,
     prune.prune,
     server.server,
+    dev.dev,
     orchestrate.orchestrate,
     worker.worker,
     conformance.conformance,

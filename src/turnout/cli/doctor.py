@@ -102,9 +102,10 @@ def _executors(config: Config) -> Iterator[Check]:
 def _workflows(config: Config) -> Iterator[Check]:
     from turnout.runner.targets import load_workflows
 
-    for target in config.get("workflows") or ():
+    configured: tuple[str, ...] = tuple(config.get("workflows") or ())
+    for target in configured:
         try:
-            names = [workflow.name for workflow in load_workflows(target, (config.root,))]
+            names = [workflow.name for workflow in load_workflows(target, (config.root,), configured)]
             yield Check("workflows", Grade.GOOD, f"{target}: {', '.join(names)}")
         except TurnoutError as error:
             yield Check("workflows", Grade.BAD, error.message)

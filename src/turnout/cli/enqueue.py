@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from turnout.cli.options import Database, Json, Key, Parameters, ParametersFile, Priority, Target, Timeout
+from turnout.cli.options import Json, Key, Parameters, ParametersFile, Priority, Target, Timeout
+from turnout.cli.place import HERE, Place, placed
 
 
+@placed
 def enqueue(
     target: Target,
     parameters: Parameters = None,
@@ -18,7 +20,7 @@ def enqueue(
     timeout: Timeout = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the run's id only.")] = False,
     as_json: Json = False,
-    database: Database = None,
+    place: Place = HERE,
 ) -> int:
     """Store a run for any orchestrator, and print its id.
 
@@ -28,7 +30,8 @@ def enqueue(
     turnout enqueue shop.orders:fulfil -p customer=Ada -p total=21
     turnout enqueue fulfil --input order.json --key order-7
     """
-    from turnout.cli.run import Start, start
+    from turnout.cli.service import Start, service_at
 
-    given = Start(target, parameters or (), file, key, priority, timeout)
-    return start(given, database, drives=False, as_json=as_json, quiet=quiet)
+    start = Start(target, parameters or (), file, key, priority, timeout, waits=False)
+    with service_at(place) as service:
+        return service.runs.start(start, as_json=as_json, quiet=quiet)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from turnout.cli.format import format_time
-from turnout.cli.options import Database, Group, Json, default_command
+from turnout.cli.options import Group, Json, default_command
 from turnout.cli.output import print_json, print_line, print_rows
+from turnout.cli.place import HERE, Place, placed
 from turnout.errors import InvalidInput
 from turnout.model.access import ROLES, Role, TokenState
-
-if TYPE_CHECKING:
-    from turnout.contracts.store import Store
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
 
@@ -24,12 +20,13 @@ STYLES = {TokenState.USABLE: "green", TokenState.REVOKED: "red", TokenState.EXPI
 
 
 @app.command()
-def ls(as_json: Json = False, database: Database = None) -> None:
+@placed
+def ls(as_json: Json = False, place: Place = HERE) -> None:
     """List the tokens of the server; their secrets are not stored."""
-    from turnout.cli.database import store_if_there
+    from turnout.cli.service import service_at
 
-    with store_if_there(database) as store:
-        found = [] if store is None else store.tokens()
+    with service_at(place) as service:
+        found = service.tokens.list()
     if as_json:
         print_json(found)
     elif found:
@@ -56,47 +53,48 @@ default_command(app, ls, "Manage access to the server. Without a command, list t
 
 
 @app.command()
+@placed
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Who or what uses it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the person or program that uses it.")],
     role: Annotated[str, typer.Option(metavar="ROLE", help="viewer, operator, author or admin.")] = Role.VIEWER.value,
     expires: Annotated[
         str | None, typer.Option(metavar="DURATION", help="For how long it is valid, as 30d; else until revoked.")
     ] = None,
     as_json: Json = False,
-    database: Database = None,
+    place: Place = HERE,
 ) -> None:
     """Make a token, and print it. It is shown this once: the database has a digest of it only.
 
     \b
     turnout tokens create ci --role operator --expires 90d
     """
+    from turnout.cli.service import service_at
     from turnout.model.durations import seconds
-    from turnout.server.access import create_token
 
     lifetime = None if expires is None else seconds(expires, "expires")
     if lifetime == 0:
         raise InvalidInput(f"expires is {expires!r}: write a time above 0", field="expires")
     wanted = _role(role)
-    with _store(database) as store:
-        made = create_token(store, name, wanted, by="command line", lifetime=lifetime)
+    with service_at(place) as service:
+        made = service.tokens.create(name, wanted, lifetime)
     if as_json:
-        print_json({"secret": made.secret, "token": made.row})
+        print_json({"secret": made.secret, "token": made.token})
     else:
         print_line(made.secret)
 
 
 @app.command()
+@placed
 def revoke(
     token: Annotated[str, typer.Argument(metavar="TOKEN", help="A token's id, or its name.")],
     as_json: Json = False,
-    database: Database = None,
+    place: Place = HERE,
 ) -> None:
     """Revoke a token. Servers refuse it, and end its streams, within two seconds."""
-    from turnout.cli.database import open_store
-    from turnout.server.access import revoke_token
+    from turnout.cli.service import service_at
 
-    with open_store(database) as store:
-        row = revoke_token(store, token)
+    with service_at(place) as service:
+        row = service.tokens.revoke(token)
     if as_json:
         print_json(row)
     else:
@@ -109,20 +107,3 @@ def _role(text: str) -> Role:
     except ValueError:
         known = ", ".join(ROLES)
         raise InvalidInput(f"--role is {text!r}: write one of {known}", code="unknown_role", field="role") from None
-
-
-@contextmanager
-def _store(database: str | None) -> Iterator[Store]:
-    """Yields the store; a database that does not exist yet is made, as the server would make it."""
-    from turnout.cli.database import check_folder
-    from turnout.runner.settings import database_url
-    from turnout.store import connect
-
-    url = database_url(database)
-    check_folder(url)
-    store = connect(url)
-    try:
-        store.open()
-        yield store
-    finally:
-        store.close()

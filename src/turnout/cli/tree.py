@@ -17,6 +17,7 @@ from turnout.model.reasons import (
     BREAKER_OPEN,
     CODE_MISSING,
     DEFERRED,
+    HUB_UNAVAILABLE,
     LIMIT,
     NO_CAPACITY,
     NO_WORKER_MATCHES,
@@ -74,6 +75,8 @@ def _words(task: TaskView, code: str, what: str, handler: str | None) -> str | N
         case c if c == NO_WORKER_MATCHES:
             wanted = [each for each in (what, f"handler {handler}" if handler else "") if each]
             return f"waits for a worker with {' and '.join(wanted)}" if wanted else "waits for a worker"
+        case c if c == HUB_UNAVAILABLE:
+            return "waits for a hub that is up"
         case c if c == BREAKER_OPEN:
             return f"waits for {what or f'executor{executor}'} to recover"
         case c if c == LIMIT:

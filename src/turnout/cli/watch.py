@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 REFRESH_INTERVAL = 0.1
-EXTERNAL_WAITS = ("no_worker_matches", "waiting_for_poller", "code_missing")
+EXTERNAL_WAITS = ("no_worker_matches", "hub_unavailable", "waiting_for_poller", "code_missing")
 """Reasons that only another process can remove."""
 NOTICE_DELAY = 1.5
 """Seconds until such a reason, or why nothing starts, is printed: workers need time to find a new hub."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from turnout.model.access import AuditRow, NewToken, TokenRow
+from turnout.model.definitions import DefinitionKind, DefinitionVersion, NewDefinition, RecentRun, StoredDefinition
 from turnout.model.events import ExecutionResult
 from turnout.model.logs import LogLine, LogRow
 from turnout.model.retention import Deleted
@@ -38,6 +39,7 @@ from turnout.model.rows import (
     TaskRow,
     WriteOutcome,
 )
+from turnout.model.run_figures import EndedRuns, EndedTasks
 from turnout.model.run_filter import ALL_RUNS, ChangeSpan, RunChange, RunFilter
 from turnout.model.states import RunState, TaskState
 
@@ -363,6 +365,23 @@ class RetentionStore(Protocol):
         ...
 
 
+class FigureStore(Protocol):
+    """Counts what has ended, for metrics. Its cost depends on what ended in the time that is asked for only."""
+
+    def clock(self) -> float:
+        """The time by the database's clock."""
+        ...
+
+    def ended_runs(self, after: float, until: float) -> list[EndedRuns]:
+        """Returns the runs that ended after the first and until the second time, by workflow and state."""
+        ...
+
+    def ended_tasks(self, after: float, until: float) -> list[EndedTasks]:
+        """Returns the tasks of those runs, by workflow, executor and state. Tasks that never had an attempt are left
+        out."""
+        ...
+
+
 class AccessStore(Protocol):
     """Keeps the tokens of the server, and the audit of what was done with them."""
 
@@ -413,6 +432,53 @@ class AccessStore(Protocol):
         ...
 
 
+class DefinitionStore(Protocol):
+    """Keeps workflow definitions with their versions. Changes are made one after the other, whichever process makes
+    them, and each wakes ``definitions``."""
+
+    def definition(self, full_name: str) -> StoredDefinition | None:
+        """Returns the definition with the text of its current version; removed ones too."""
+        ...
+
+    def definitions(self, *, since: int = 0) -> list[StoredDefinition]:
+        """Returns the definitions that were changed after this revision, in the order of their revisions, removed ones
+        too. A reader that continues with the highest revision that it has misses no change."""
+        ...
+
+    def definition_versions(
+        self, full_name: str, *, before: int | None = None, limit: int = 100
+    ) -> list[DefinitionVersion]:
+        """Returns versions without their texts, newest first; ``before`` is the last number of the previous page."""
+        ...
+
+    def definition_version(self, full_name: str, version: int) -> DefinitionVersion | None: ...
+
+    def put_definition(self, new: NewDefinition, expected: int | None) -> StoredDefinition:
+        """Makes the text the newest version if the current one has the number ``expected``; 0: there is none, or it was
+        removed; None: whichever it is. Raises StaleDefinition otherwise. The text that is in force already changes
+        nothing. Numbers go on after a removal."""
+        ...
+
+    def put_findings(
+        self, full_name: str, kind: DefinitionKind, file: str, findings: str | None, actor: str
+    ) -> StoredDefinition | None:
+        """Records what is wrong with the newest text of a file, or with None that nothing is. The current version stays
+        in force, and a removed definition removed. One that was uploaded is left as it is."""
+        ...
+
+    def remove_definition(
+        self, full_name: str, expected: int | None, actor: str, *, with_open_runs: bool = False
+    ) -> StoredDefinition | None:
+        """Marks the definition as removed, if it has the version that is expected; None if there is none. Raises
+        DefinitionInUse while it has open runs, unless they may go on. A run that is submitted at the same moment by a
+        process that does not know of the removal yet goes on as well."""
+        ...
+
+    def recent_runs(self, workflows: Sequence[str], limit: int) -> dict[str, list[RecentRun]]:
+        """Returns the newest runs of each of these workflows, newest first, by one statement."""
+        ...
+
+
 class Store(
     LedgerStore,
     OwnershipStore,
@@ -422,6 +488,8 @@ class Store(
     LogStore,
     RetentionStore,
     AccessStore,
+    DefinitionStore,
+    FigureStore,
     Protocol,
 ):
     """All roles of one database, and how it is opened and closed."""
@@ -436,9 +504,9 @@ class Store(
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         """Calls ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
-        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions`` (PostgreSQL), or ``any`` (SQLite, which
-        only sees that the file changed; PostgreSQL after a reconnect). Returns the function that stops it. A call is a
-        hint."""
+        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions``, ``definitions`` (PostgreSQL), or
+        ``any`` (SQLite, which only sees that the file changed; PostgreSQL after a reconnect). Returns the function that
+        stops it. A call is a hint."""
         ...
 
     def use(self) -> StoreUse:

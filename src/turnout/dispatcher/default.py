@@ -229,7 +229,8 @@ class DefaultDispatcher:
             # Within one executor only other labels make a copy that is worth comparing.
             if key == decided.executor_key and (not labels or labels == decided.labels):
                 continue
-            if task.body.kind in slot.executor.kinds and (slot.executor.local or not pinned):
+            refused = workflow.remote_only if slot.executor.local else pinned
+            if task.body.kind in slot.executor.kinds and not refused:
                 return DispatchDecision(key, route.reason, labels)
         return None
 

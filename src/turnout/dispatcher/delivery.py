@@ -72,7 +72,7 @@ class AttemptDelivery:
         if shut:
             slot.vacated()
         if fresh:
-            self._execute(slot, tuple(flight.event for flight in fresh))
+            self._execute(slot, tuple([flight.event for flight in fresh]))
             if slot.one_by_one:
                 # Runs when the executor waits for the first time, and so has counted these attempts.
                 loop.call_soon(self.announce_soon, slot)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from turnout.dispatcher.placement import MODE, ORDER, PlacementSettings, Question, decide, shown
+from turnout.dispatcher.placement import MODE, PlacementSettings, Question, decide, order_of, shown
 from turnout.dispatcher.routing import Router
 from turnout.model.events import DispatchDecision
 from turnout.model.spec import TaskSpec, WorkflowSpec
@@ -63,7 +63,7 @@ def explain(
     question = Question(task, workflow, settings, router, run_id, input or {})
     steps: list[TraceStep] = []
     decided = False
-    for number, (considered, step) in enumerate(ORDER, 1):
+    for number, (considered, step) in enumerate(order_of(workflow), 1):
         details = _rules(task.full_name, router, run_id) if considered == "routing rules" else ()
         if considered == MODE:
             considered = settings.mode_name  # noqa: PLW2901

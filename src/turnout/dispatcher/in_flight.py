@@ -82,11 +82,11 @@ class InFlightTable:
 
     def add(self, event: TaskReadyEvent, slot: ExecutorSlot) -> InFlight | None:
         """Adds the attempt and returns its record; None if it is in flight already."""
-        key = (event.task_id, event.attempt, event.shadow)
-        if key in self.table:
+        key, table = (event.task_id, event.attempt, event.shadow), self.table
+        if key in table:
             log.warning("%s attempt %s is in flight already: not handed over twice", event.task_id, event.attempt)
             return None
-        flight = self.table[key] = InFlight(event, slot)
+        flight = table[key] = InFlight(event, slot)
         return flight
 
     def of(self, event: TaskReadyEvent) -> InFlight | None:
@@ -100,12 +100,21 @@ class InFlightTable:
     def drain(self) -> Batch:
         """Takes everything from the inbox, and returns the sound results as one batch."""
         batch, inbox, table = Batch(), self._inbox, self.table
+        results, completed = batch.results, dict[ExecutorSlot, int]()
         for _ in range(len(inbox)):
             slot, answer = inbox.popleft()
             if slot.trusted and isinstance(answer, ExecutionResult):
-                flight = table.get((answer.task_id, answer.attempt, answer.shadow))
+                key = (answer.task_id, answer.attempt, answer.shadow)
+                flight = table.get(key)
                 if flight is not None and flight.slot is slot:
-                    self.take(batch, flight, answer)
+                    if answer.status is STATUS_COMPLETED and flight.timer is None and slot.undisturbed:
+                        # As ``take`` does, without what only failures, timers and exclusive use need.
+                        del table[key]
+                        slot.in_flight -= 1
+                        completed[slot] = completed.get(slot, 0) + 1
+                        results.append(answer)
+                    else:
+                        self.take(batch, flight, answer)
                     continue
             if answer is _ROOM:
                 batch.answered.add(slot)
@@ -118,6 +127,9 @@ class InFlightTable:
             except Exception:
                 log.exception("an answer of executor %s could not be read", slot.key)
             slot.dropped += 1
+        for slot, count in completed.items():
+            slot.by_status[STATUS_COMPLETED] = slot.by_status.get(STATUS_COMPLETED, 0) + count
+            batch.answered.add(slot)
         return batch
 
     def take(self, batch: Batch, flight: InFlight, result: ExecutionResult, *, telling: bool = True) -> None:

@@ -25,6 +25,9 @@ NO_HUB = "but no hub is configured"
 STRICT = "strict_selectors does not let it run locally"
 """Part of the reason of a decision for workers without a hub."""
 
+REMOTE_ONLY = "the definition may run on workers only"
+"""The reason of every task of a workflow with ``remote_only``, but handlers."""
+
 MODE = "default_execution_mode"
 MODES = ("local", "distributed")
 
@@ -96,11 +99,11 @@ def decide(
     run_id: str | None = None,
     input: Mapping[str, Any] | None = None,
 ) -> DispatchDecision:
-    """Returns the choice of the first step of ``ORDER`` that makes one. A child run has no executor: its tasks have."""
+    """Returns the choice of the first step of the order that makes one. A child run has no executor: its tasks have."""
     if task.body.kind == "workflow":
         return DispatchDecision(CHILD, f"child run of {task.body.ref}")
     question = Question(task, workflow, settings, router, run_id, input or {})
-    for _, step in ORDER:
+    for _, step in order_of(workflow):
         outcome = step(question)
         if isinstance(outcome, DispatchDecision):
             return outcome
@@ -118,6 +121,12 @@ def require_hub(decision: DispatchDecision, settings: PlacementSettings, task: s
     if decision.executor_key != WORKERS:
         return
     what = f'task "{task}" goes to workers ({decision.reason})' if task else decision.reason
+    if not settings.hub_configured and decision.reason.startswith(REMOTE_ONLY):
+        raise HubUnavailable(
+            f"{what}: configure a hub, or set allow_local_execution and upload the definition again",
+            code="remote_only_without_hub",
+            task=task,
+        )
     if not settings.hub_configured:
         raise HubUnavailable(
             f"{what}: configure a hub, or leave the labels out",
@@ -132,6 +141,16 @@ def require_hub(decision: DispatchDecision, settings: PlacementSettings, task: s
             task=task,
             reason=decision.reason,
         )
+
+
+def _remote_only(question: Question) -> Outcome:
+    if question.task.body.kind == HANDLER:
+        return "a handler is never part of an orchestrator"
+    selector, where = question.selector()
+    labels = selector if isinstance(selector, dict) else None
+    asked = f", worker_selector {shown(labels)} on the {where}" if labels else ""
+    missing = "" if question.settings.hub_configured else f", {NO_HUB}"
+    return DispatchDecision(WORKERS, f"{REMOTE_ONLY}{asked}{missing}", labels)
 
 
 def _forced_local(question: Question) -> Outcome:
@@ -183,6 +202,11 @@ ORDER: tuple[tuple[str, Callable[[Question], Outcome]], ...] = (
     (MODE, _mode),
     ("default executor", _default),
 )
+
+
+def order_of(workflow: WorkflowSpec) -> tuple[tuple[str, Callable[[Question], Outcome]], ...]:
+    """Returns the steps for tasks of this workflow."""
+    return (("remote only", _remote_only), *ORDER) if workflow.remote_only else ORDER
 
 
 def _send(key: str, reason: str, question: Question, labels: Labels | None = None) -> DispatchDecision:

@@ -99,6 +99,11 @@ class ExecutorSlot:
         self.dropped: int = 0
         self.by_status: dict[str, int] = {}
 
+    @property
+    def undisturbed(self) -> bool:
+        """True if a success changes nothing but counts: no breaker is open or has failures, no task runs alone."""
+        return self.exclusive_use is None and not self.breaker.has_failures
+
     def has_slot(self) -> bool:
         """True if one more attempt may be committed to this executor."""
         return self.free_slots() > 0

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
-from turnout.dispatcher.placement import PlacementSettings, decide
+from turnout.dispatcher.placement import PlacementSettings, decide, depends_on_input
 from turnout.dispatcher.routing import Router
 from turnout.errors import DispatchError
 from turnout.model.events import DispatchDecision
+from turnout.model.labels import unpinned
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
 
@@ -20,6 +22,8 @@ class PastDecision(msgspec.Struct, frozen=True):
     task: TaskSpec
     workflow: WorkflowSpec
     decision: DispatchDecision
+    input: Mapping[str, Any] = {}
+    """The input of the run, whose values labels may take."""
 
 
 class ChangedDecision(msgspec.Struct, frozen=True):
@@ -37,11 +41,15 @@ def replay(decisions: Iterable[PastDecision], settings: PlacementSettings, route
     changed: list[ChangedDecision] = []
     for past in decisions:
         try:
-            now = decide(past.task, past.workflow, settings, router, past.run_id)
+            now = decide(past.task, past.workflow, settings, router, past.run_id, past.input)
         except DispatchError as error:
             changed.append(ChangedDecision(past, None, error.message))
             continue
         was = past.decision
-        if (now.executor_key, now.labels or None) != (was.executor_key, was.labels or None):
+        # The worker of a run that stays on one, and values of its input, are no part of the rules.
+        before, after = unpinned(was.labels) or None, now.labels or None
+        if depends_on_input(past.task, past.workflow):
+            after = before
+        if (now.executor_key, after) != (was.executor_key, before):
             changed.append(ChangedDecision(past, now))
     return changed

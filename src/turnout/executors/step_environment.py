@@ -14,7 +14,7 @@ from turnout.errors import CommandFailed, InvalidInput, SecretUnresolved
 from turnout.executors.command import Commands
 from turnout.model.dotenv import parse_dotenv
 from turnout.model.interpolation import Text, as_text, commands_in, filled, references_in
-from turnout.model.masking import Masker
+from turnout.model.secret_mask import Masker
 from turnout.model.shell import Command
 from turnout.model.step import ITEM, MAX_VARIABLE, OUTPUTS, PARAMS, STEPS, Secret, StepSpec
 from turnout.model.variables import is_variable
@@ -57,7 +57,10 @@ class StepEnvironment:
             self._set(each.name, await self.fill(each.value))
         if step.working_dir is not None:
             self.cwd = os.path.expanduser(await self.fill(step.working_dir)) or None
-        for each in step.variables:
+        await self._set_generated()
+
+    async def _set_generated(self) -> None:
+        for each in self._step.variables:
             self._set(each.name, await self.fill(each.value))
 
     async def fill(self, text: Text) -> str:
@@ -84,9 +87,10 @@ class StepEnvironment:
     def command(self, argv: list[str]) -> Command:
         return Command(argv, self.variables, self.cwd)
 
-    def set(self, name: str, value: Any) -> None:
-        """Sets a variable that the step itself has made."""
+    async def set_output(self, name: str, value: Any) -> None:
+        """Sets the variable of the step's own output, for the condition of a repetition."""
         self._set(name, value)
+        await self._set_generated()
 
     def path(self, path: str) -> str:
         """Returns the path of a file, relative to the working directory."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -15,14 +12,15 @@ import msgspec
 from turnout.contracts.executor import Work
 from turnout.errors import CommandFailed, CommandNotFound, InputError
 from turnout.executors.command import Commands
+from turnout.executors.private_folder import PrivateFolder
 from turnout.executors.step_environment import StepEnvironment
 from turnout.executors.step_streams import StepStreams
 from turnout.executors.subprocess_executor import RunningAttempt
 from turnout.model.deferral import Defer
 from turnout.model.events import ErrorInfo, ExecutionResult
 from turnout.model.interpolation import as_text
-from turnout.model.masking import Masker
 from turnout.model.reasons import CONTINUED
+from turnout.model.secret_mask import Masker
 from turnout.model.shell import Captured, failure_message
 from turnout.model.step import MAX_VARIABLE, Action, Check, Evaluation, Line, Program, Request, Script, StepSpec
 from turnout.model.step_outcome import (
@@ -33,8 +31,8 @@ from turnout.model.step_outcome import (
     repeats,
     tolerates,
     unmet_reason,
-    value_of,
 )
+from turnout.model.step_values import masked_value, value_of
 from turnout.runtime.outcome import describe, returned_value
 from turnout.runtime.supervised_process import HTTP_REQUEST
 
@@ -93,7 +91,8 @@ class StepRun:
             self._commands.begin()
             values = {**self._environment.variables, **self._environment.values}
             found = [evaluated(each, values) for each in step.actions if isinstance(each, Evaluation)]
-            return self._returned(found[0] if found else None)
+            # A variable may contain a secret; the arguments of other tasks are stored.
+            return self._returned(masked_value(found[0], self._masked) if found else None)
         files = {"stdout": step.stdout, "stderr": step.stderr}
         paths = {
             stream: self._environment.path(await self._environment.fill(text))
@@ -125,7 +124,7 @@ class StepRun:
                 script = await environment.fill(text)
                 words = [await environment.fill(word) for word in interpreter]
                 named = [as_text(environment.values.get(name)) for name in step.positional]
-                with _PrivateFolder() as folder:
+                with PrivateFolder() as folder:
                     file = folder.write("script", script, 0o700)
                     argv = [*(words or _first_line(script) or step.shell), file, *named]
                     return await self._commands.run(environment.command(argv), streams.feed)
@@ -149,7 +148,7 @@ class StepRun:
             "expected": request.expected,
             "public_only": request.public_only,
         }
-        with _PrivateFolder() as folder:
+        with PrivateFolder() as folder:
             folder.write("request.json", msgspec.json.encode(document).decode(), 0o600)
             argv = [sys.executable, "-I", HTTP_REQUEST, folder.path]
             code = await self._commands.run(environment.command(argv), streams.feed)
@@ -164,7 +163,7 @@ class StepRun:
         if step.repeat is not None:
             executions = self._executions() + 1
             if step.output is not None and step.repeat.check is not None and not code:
-                self._environment.set(step.output.name, output_value(step.output, stdout))
+                await self._environment.set_output(step.output.name, output_value(step.output, stdout))
             met = None if step.repeat.check is None else await self._holds(step.repeat.check)
             if repeats(step.repeat, code, met, executions):
                 later = Defer(seconds=repeat_delay(step.repeat, executions), save={EXECUTIONS: executions})
@@ -223,30 +222,6 @@ class StepRun:
     def _described(self, error: BaseException) -> ErrorInfo:
         info = describe(error)
         return msgspec.structs.replace(info, message=self._masked(info.message), traceback=self._masked(info.traceback))
-
-
-class _PrivateFolder:
-    """A folder that only this user can read. It is removed at the end, with all that is in it."""
-
-    def __enter__(self) -> _PrivateFolder:
-        self.path = tempfile.mkdtemp(prefix="turnout-")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-
-    def write(self, name: str, text: str, mode: int) -> str:
-        path = os.path.join(self.path, name)
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
-    def read(self, name: str) -> str:
-        try:
-            with open(os.path.join(self.path, name), encoding="utf-8") as file:
-                return file.read()
-        except FileNotFoundError:
-            return ""
 
 
 def _first_line(script: str) -> list[str]:

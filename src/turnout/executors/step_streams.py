@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from turnout.contracts.executor import Work
 from turnout.errors import CommandFailed
-from turnout.model.masking import Masker
+from turnout.model.secret_mask import Masker
 from turnout.model.shell import Captured
 from turnout.runtime.capture import relay
 from turnout.runtime.supervised_process import LineSplitter

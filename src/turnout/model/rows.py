@@ -130,7 +130,7 @@ class StoredMove(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredDecision(msgspec.Struct, frozen=True, gc=False):
-    """Where a task of a run goes, as it was decided."""
+    """The stored decision about a task of a run."""
 
     run_id: str
     version: str
@@ -288,6 +288,8 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """True if a lease has expired, or a session that has ended still owns a run."""
     unheard: bool = True
     """True if a command is open although its run has ended."""
+    definitions: int = 0
+    """The number of the newest change of a workflow definition."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

@@ -103,17 +103,19 @@ class RunMachine:
 
     def event(self, pos: int, row: TaskRow | None = None) -> TaskReadyEvent:
         row = row or self.tasks[pos]
-        task = self.graph.tasks[row.task_pos]
+        task, new, attempt = self.graph.tasks[row.task_pos], self.new, row.attempt
+        run_id = new.run_id
         return TaskReadyEvent(
-            run_id=self.new.run_id,
-            task_id=task_id(self.new.run_id, pos),
+            run_id=run_id,
+            task_id=task_id(run_id, pos),
             task_name=task.full_name,
-            attempt=row.attempt,
-            max_attempts=last_attempt(task.retry, row.attempt, row.failures),
-            begun=begun_before(row),
+            attempt=attempt,
+            max_attempts=last_attempt(task.retry, attempt, row.failures),
+            # A first attempt, of which most are, has none before it.
+            begun=begun_before(row) if attempt > 1 or row.memo is not None else 0,
             holder=row.holder or "",
             body=task.body.ref,
-            priority=self.new.priority,
+            priority=new.priority,
             task_priority=row.priority,
         )
 
@@ -166,7 +168,7 @@ class RunMachine:
                     and not keeps_output(graph, tasks, row)
                 ):
                     row = msgspec.structs.replace(row, output=None)  # noqa: PLW2901 - the row without its large output
-            if startable(row):
+            if row.state is TASK_READY and startable(row):
                 ready[pos] = None
             elif ready:
                 ready.pop(pos, None)

@@ -151,6 +151,8 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     affinity: Affinity = None
     gate: str = ""
     """The task that evaluates the preconditions of the whole run: if it is skipped, so is everything."""
+    remote_only: bool = False
+    """True if its tasks may run on workers only, never on the machine of an orchestrator."""
 
     @property
     def full_name(self) -> str:

@@ -42,7 +42,7 @@ class RunState(StrEnum):
 # and each step of a run needs dozens.
 TASK_PENDING, TASK_READY = TaskState.PENDING, TaskState.READY
 TASK_RUNNING, TASK_COMPLETED = TaskState.RUNNING, TaskState.COMPLETED
-RUN_RUNNING, RUN_CANCELLING = RunState.RUNNING, RunState.CANCELLING
+RUN_RUNNING, RUN_PAUSED, RUN_CANCELLING = RunState.RUNNING, RunState.PAUSED, RunState.CANCELLING
 
 TASK_TERMINAL = frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED})
 RUN_TERMINAL = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED})

@@ -13,18 +13,8 @@ from turnout.model.interpolation import Reference, as_text, filled, items_in, lo
 from turnout.model.retry import RetryPolicy, backoff_delay
 from turnout.model.selection import selected
 from turnout.model.shell import Captured
-from turnout.model.step import (
-    Check,
-    Constant,
-    Evaluation,
-    Fields,
-    Interpolated,
-    Items,
-    Output,
-    Repeat,
-    Tolerance,
-    Value,
-)
+from turnout.model.step import Check, Evaluation, Output, Repeat, Tolerance
+from turnout.model.step_values import value_of
 
 PATTERN = "re:"
 MAX_SHOWN_CONDITION = 200
@@ -124,18 +114,3 @@ def _items(evaluation: Evaluation, values: Mapping[str, Any]) -> list[Any]:
     if found is None:
         raise InvalidInput(f"the items are {as_text(source)[:100]!r}, which is no list", code="not_a_list")
     return found
-
-
-def value_of(value: Value, values: Mapping[str, Any]) -> Any:
-    """Returns the value with its texts filled in."""
-    match value:
-        case Constant(constant):
-            return constant
-        case Interpolated(text):
-            if len(text) == 1 and isinstance(text[0], Reference):
-                return looked_up(text[0], values)
-            return filled(text, values)
-        case Items(items):
-            return [value_of(each, values) for each in items]
-        case Fields(fields):
-            return {name: value_of(each, values) for name, each in fields.items()}

@@ -52,6 +52,7 @@ from turnout.model.run_outcome import end_of
 from turnout.model.states import (
     RUN_CANCELLING,
     RUN_FOLDED,
+    RUN_PAUSED,
     RUN_RUNNING,
     TASK_COMPLETED,
     TASK_PENDING,
@@ -84,8 +85,6 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     run: RunRow | None = None
     history: list[HistoryRow] = []
     seq: int = 0
-    answered: list[int] = []
-    """Positions whose running attempt ended by a result."""
     expansion: Expansion | None = None
     """The changes to mapped tasks, if any."""
     _ended: int = 0
@@ -128,13 +127,14 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def ready(self) -> list[int]:
         """Returns the tasks that may be dispatched now, oldest first; those made ready by this transition last."""
-        state = self.run_row.state
+        machine = self.machine
+        state = (self.run or machine.row).state
         # While a run is being cancelled only its hooks can be ready.
-        if state is not RUN_RUNNING and not (state is RUN_CANCELLING and self.machine.graph.hooks):
+        if state is not RUN_RUNNING and not (state is RUN_CANCELLING and machine.graph.hooks):
             return []
-        if self.machine.graph.limited:
+        if machine.graph.limited:
             return list(ready_within_limits(self))
-        rows, before = self.rows, self.machine.ready
+        rows, before = self.rows, machine.ready
         found = [pos for pos in before if pos not in rows or startable(rows[pos])] if before else []
         for pos, row in rows.items():
             if row.state is TASK_READY and pos not in before and startable(row):
@@ -199,20 +199,20 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def result(self, result: ExecutionResult, pos: int) -> bool:
         """Applies the verdict on a result. False if the result is of another attempt, or a second one."""
-        row = self.task(pos)
+        row = self.rows.get(pos) or self.tasks[pos]
         if row.state is not TASK_RUNNING or row.attempt != result.attempt or result.shadow:
             return False
-        if pos in self.machine.graph.mapped:
+        machine = self.machine
+        graph = machine.graph
+        if pos in graph.mapped:
             return False  # It ends with its items only.
-        self.answered.append(pos)
-        run, graph = self.run_row, self.machine.graph
         if result.chosen is not None:
             result = checked_choice(result, graph, pos)
+        run = self.run or machine.row
         if run.state is RUN_CANCELLING and pos not in graph.hooks:
             outcome = verdict_when_cancelling(result, run.reason)
         else:
-            task = graph.tasks[row.task_pos]
-            outcome = verdict(result, row, task, self.machine.limits, self.jitter, self.now)
+            outcome = verdict(result, row, graph.tasks[row.task_pos], machine.limits, self.jitter, self.now)
         if outcome.state is TASK_READY:
             self._schedule_retry(pos, result, outcome)
         else:
@@ -403,13 +403,14 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     # -- readiness ----------------------------------------------------------------------------------------------
     def advance_dependents(self, pos: int) -> None:
         """Evaluates the triggers of dependents that waited only for this task, which has ended."""
-        if self.run_row.state is RUN_CANCELLING:
+        machine = self.machine
+        if (self.run or machine.row).state is RUN_CANCELLING:
             return
         # A skip ends a further task: a loop, not recursion, as a chain may be longer than the stack is deep.
         if self._to_advance is not None:
             self._to_advance.append(pos)
             return
-        graph, remaining = self.machine.graph, self.machine.remaining
+        graph, remaining = machine.graph, machine.remaining
         self._to_advance = [pos]
         for done in self._to_advance:
             if done < 0 or done >= len(graph.tasks):
@@ -424,7 +425,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
                     known[dependent] = left - 1
                     if dependent in graph.pipes:
                         self._apply(open_piped_group(self, dependent))
-                elif self.task(dependent).state is TASK_PENDING:
+                elif (self.rows.get(dependent) or self.tasks[dependent]).state is TASK_PENDING:
                     self._evaluate_trigger(dependent)
         self._to_advance = None
 
@@ -447,9 +448,9 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def make_ready(self, pos: int, reason: str | None = None) -> None:
         """Moves a task from pending to ready."""
-        row = self.task(pos)
+        row = self.rows.get(pos) or self.tasks[pos]
         seq = self.log(pos, TASK_PENDING, TASK_READY, 0, None)
-        if reason is None and self.run_row.state is RunState.PAUSED:
+        if reason is None and (self.run or self.machine.row).state is RUN_PAUSED:
             reason = PAUSED
         self.rows[pos] = msgspec.structs.replace(row, state=TASK_READY, reason=reason, seq=seq, was=TASK_PENDING)
 
@@ -473,9 +474,9 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     # -- writing ------------------------------------------------------------------------------------------------
     def log(self, pos: int, old: str, new: str, attempt: int, detail: str | None) -> int:
-        self.seq += 1
-        self.history.append(HistoryRow(self.seq, pos, old, new, attempt, detail))
-        return self.seq
+        seq = self.seq = self.seq + 1
+        self.history.append(HistoryRow(seq, pos, old, new, attempt, detail))
+        return seq
 
     def _move_run(self, state: RunState, *, reason: str | None = None, error: ErrorInfo | None = None) -> None:
         row = self.run_row

@@ -49,6 +49,7 @@ from turnout.orchestration.stages.takeover import Takeover
 from turnout.orchestration.stages.task_starter import TaskStarter
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.orchestration.upkeep.definitions import DefinitionUpdates, Refresh
 from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
@@ -68,6 +69,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     polled: frozenset[str] = frozenset()
     """Executor keys that pollers serve: their tasks are never dispatched from here."""
     scope: ClaimScope = NO_SCOPE
+    refresh: Refresh | None = None
+    """Puts changes of stored definitions in force here; None: they are not used."""
     max_output_bytes: int = MAX_BYTES
     admission: Admission | None = None
     """Checks where the tasks of new runs go; None: it is not known here."""
@@ -270,6 +273,7 @@ class Engine:
                 unknown_runs=unknown_runs,
                 inbox=inbox,
                 waiters=self.waiters,
+                definitions=DefinitionUpdates(options.refresh, self.claims, self.background),
                 background=self.background,
             ),
             background=self.background,

@@ -13,10 +13,11 @@ import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,6 +26,7 @@ from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, 
 from turnout.model.bisection import bisect_failing
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.orchestration.heap import Heap, weight
+from turnout.orchestration.lanes import Lanes
 from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.ledger")
@@ -42,6 +44,19 @@ MIN_LANES = 2
 YIELD_EVERY, YIELD_SECONDS = 32, 0.00002
 """Items of a batch between two yields to the lanes, and how long one takes."""
 T = TypeVar("T")
+
+Outcomes: TypeAlias = list[WriteOutcome] | BaseException
+"""The durable outcomes of writes, in order; an error if the ledger was closed before, or refused what it was given."""
+Then: TypeAlias = Callable[[Outcomes], None]
+
+
+class PendingWrites(msgspec.Struct, frozen=True, gc=False):
+    """Writes that wait for a lane, or are in one."""
+
+    writes: Sequence[RunWrite]
+    then: Then
+    characters: int
+    """Characters of their values."""
 
 
 class LedgerMetrics(msgspec.Struct):
@@ -63,20 +78,20 @@ class Ledger:
         topics_of: Callable[[Sequence[RunWrite]], frozenset[str]],
         width: Callable[[], int] = lambda: MIN_LANES,
         on_outage: Callable[[bool], None] = lambda failing: None,
+        lanes: Lanes | None = None,
     ) -> None:
         self._store = store
         self._max_commit = max_commit
         self._topics_of = topics_of
         self._on_outage = on_outage
         """Called with True when a commit fails, with False when one succeeds after that."""
-        self._pending: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]], int]] = []
-        """Writes, the future of their outcomes, and their characters of values."""
+        self._pending: deque[PendingWrites] = deque()
         self.heap = Heap()
         self._width = width
         self._in_flight = 0
         self._since_yield = 0
         """Items that were processed on the event loop since it last yielded."""
-        self._lanes = ThreadPoolExecutor(store.lanes, thread_name_prefix="turnout-lane")
+        self._lanes = lanes or Lanes(store.lanes)
         self._closed = threading.Event()
         self.outage: StoreError | None = None
         """Set while the database is away: submissions are refused at once."""
@@ -84,16 +99,29 @@ class Ledger:
         self._rate_limited_log = RateLimitedLog(log)
 
     def write(self, writes: Sequence[RunWrite]) -> asyncio.Future[list[WriteOutcome]]:
-        """Returns a future of the durable outcomes, in order. It fails only when the ledger is closed."""
+        """Returns a future of the durable outcomes, in order."""
         future: asyncio.Future[list[WriteOutcome]] = asyncio.get_running_loop().create_future()
-        if self._closed.is_set():
-            future.set_exception(StoreUnreachable("the ledger is closed"))
-            return future
-        size = sum(map(weight, writes))
-        self.heap.passed(size)
-        self._pending.append((writes, future, size))
-        self._flush()
+
+        def settle(outcomes: Outcomes) -> None:
+            if future.done():
+                return
+            if isinstance(outcomes, BaseException):
+                future.set_exception(outcomes)
+            else:
+                future.set_result(outcomes)
+
+        self.submit(writes, settle)
         return future
+
+    def submit(self, writes: Sequence[RunWrite], then: Then) -> None:
+        """Commits these, and calls ``then`` on the event loop with their durable outcomes."""
+        if self._closed.is_set():
+            asyncio.get_running_loop().call_soon(then, StoreUnreachable("the ledger is closed"))
+            return
+        characters = sum(map(weight, writes))
+        self.heap.passed(characters)
+        self._pending.append(PendingWrites(writes, then, characters))
+        self._flush()
 
     def yielding(self, items: Sequence[T]) -> Iterator[T]:
         """Iterates over items and releases the GIL every 32 items while a commit runs in a lane thread.
@@ -111,54 +139,52 @@ class Ledger:
 
     def close(self) -> None:
         self._closed.set()
-        self._lanes.shutdown(wait=False, cancel_futures=True)
-        for _, future, _ in self._pending:
-            if not future.done():
-                future.set_exception(StoreUnreachable("the ledger is closed"))
-        self._pending.clear()
+        self._lanes.close()
+        while self._pending:
+            _tell(self._pending.popleft(), StoreUnreachable("the ledger is closed"))
 
     def _flush(self) -> None:
         while self._pending and self._in_flight < self._lane_limit() and not self._closed.is_set():
-            batch: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]] = []
-            count = size = 0
-            while self._pending and (
-                not batch
-                or (
-                    count + len(self._pending[0][0]) <= self._max_commit
-                    and size + self._pending[0][2] <= MAX_COMMIT_CHARACTERS
-                )
-            ):
-                writes, future, characters = self._pending.pop(0)
-                batch.append((writes, future))
-                count += len(writes)
-                size += characters
+            batch = self._next_batch()
             self._in_flight += 1
-            writes = [write for part, _ in batch for write in part]
-            task = asyncio.get_running_loop().run_in_executor(self._lanes, self._commit, writes)
-            task.add_done_callback(lambda done, batch=batch: self._committed(batch, done))
+            self._lanes.submit(partial(self._in_lane, asyncio.get_running_loop(), batch))
+
+    def _next_batch(self) -> list[PendingWrites]:
+        """Takes as many pending writes as one commit may have, and at least one."""
+        pending = self._pending
+        batch = [pending.popleft()]
+        count, characters = len(batch[0].writes), batch[0].characters
+        while pending:
+            count += len(pending[0].writes)
+            characters += pending[0].characters
+            if count > self._max_commit or characters > MAX_COMMIT_CHARACTERS:
+                break
+            batch.append(pending.popleft())
+        return batch
 
     def _lane_limit(self) -> int:
         return min(self._store.lanes, max(MIN_LANES, self._width()))
 
-    def _committed(
-        self,
-        batch: list[tuple[Sequence[RunWrite], asyncio.Future[list[WriteOutcome]]]],
-        done: asyncio.Future[list[WriteOutcome]],
-    ) -> None:
+    def _committed(self, batch: list[PendingWrites], outcomes: Outcomes) -> None:
         self._in_flight -= 1
-        error = None if done.cancelled() else done.exception()
         start = 0
-        for writes, future in batch:
-            if future.done():
-                pass
-            elif done.cancelled() or error is not None:
-                future.set_exception(error or StoreUnreachable("the ledger is closed"))
-            else:
-                future.set_result(done.result()[start : start + len(writes)])
-            start += len(writes)
+        for pending in batch:
+            end = start + len(pending.writes)
+            _tell(pending, outcomes if isinstance(outcomes, BaseException) else outcomes[start:end])
+            start = end
         self._flush()
 
     # -- in the lane's thread -----------------------------------------------------------------------------------
+    def _in_lane(self, loop: asyncio.AbstractEventLoop, batch: list[PendingWrites]) -> None:
+        writes = [write for pending in batch for write in pending.writes]
+        outcomes: Outcomes
+        try:
+            outcomes = self._commit(writes)
+        except BaseException as error:
+            outcomes = error
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(self._committed, batch, outcomes)
+
     def _commit(self, writes: list[RunWrite]) -> list[WriteOutcome]:
         """Commits these writes. If the database refuses them, they are halved down to the run at fault."""
         outcomes: list[WriteOutcome] = []
@@ -241,6 +267,13 @@ class Ledger:
         """True if this write inserted the child run. Its id alone does not tell: other owners derive the same one."""
         run = self._store.run(write.run_id)
         return run is not None and (run.owner, run.epoch) == (write.owner, write.epoch)
+
+
+def _tell(pending: PendingWrites, outcomes: Outcomes) -> None:
+    try:
+        pending.then(outcomes)
+    except Exception:
+        log.exception("the effects of a commit of %d runs failed", len(pending.writes))
 
 
 def _is_rejection(result: list[WriteOutcome] | str) -> bool:

@@ -115,11 +115,12 @@ def executors_of(
     return {key: each for key, each in offered.items() if key not in polled or key == "default"} | dict(given)
 
 
-def drives_stored(dispatcher: DefaultDispatcher, spec: WorkflowSpec) -> bool:
-    """True if runs of a workflow that this program does not have can be driven here: it has handlers and commands only,
-    and an executor for each of them."""
-    if spec.needs_code:
-        return False
+def drives_stored(dispatcher: DefaultDispatcher, registry: Registry, spec: WorkflowSpec) -> bool:
+    """True if runs of a workflow that this program does not have can be driven here: it has handlers, commands and
+    calls of workflows that are registered here, and there is an executor for each of them."""
+    for body in (task.body for task in spec.tasks):
+        if body.kind == "python" or (body.kind == "workflow" and registry.spec_of(body.ref) is None):
+            return False
     try:
         dispatcher.validate([spec])
     except InvalidRouting as error:

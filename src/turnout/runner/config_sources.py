@@ -36,6 +36,10 @@ PROJECT_FILE = "pyproject.toml"
 YAML_SUFFIXES = (".yaml", ".yml")
 CONFIG_VARIABLE = "TURNOUT_CONFIG"
 """Names the file, instead of looking for it."""
+SERVER_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "TURNOUT_SERVER", "TURNOUT_TOKEN", "TURNOUT_TOKEN_FILE"
+"""The server that commands use instead of a database, and the token for it."""
+OWN_VARIABLES = frozenset({CONFIG_VARIABLE, SERVER_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE})
+"""Variables that are no settings."""
 
 
 def config_files_in(folder: Path) -> list[Path]:
@@ -189,7 +193,7 @@ def _key(name: str) -> Key | None:
     A name that begins with a table, or that resembles a key, must be right. Other variables are ignored: clusters set
     ``TURNOUT_PORT`` for a service of that name.
     """
-    if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
+    if not name.startswith(PREFIX) or name in OWN_VARIABLES:
         return None
     parts = [part.lower() for part in name.removeprefix(PREFIX).split("__")]
     key: Key = short_form(usual(tuple(parts)))

@@ -30,6 +30,7 @@ from turnout.orchestration.reply import Reply
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.core import Core
+from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.log_reader import lines_of
 from turnout.runner.run_reader import TaskDetail
 from turnout.runner.settings import ConfigSource, runner_config
@@ -225,6 +226,7 @@ class Runner(Submitting):
         on_output: Observer | None = None,
         claims: Iterable[str] | None = None,
         drives: bool = True,
+        definitions: DefinitionSettings | None = None,
         config: ConfigSource = True,
         handle_sigterm: bool = True,
     ) -> None:
@@ -248,6 +250,7 @@ class Runner(Submitting):
                 on_output=on_output,
                 claims=claims,
                 drives=drives,
+                definitions=definitions,
             )
         )
         super().__init__(core)

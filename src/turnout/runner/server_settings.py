@@ -43,6 +43,11 @@ class ServerSettings(Settings, frozen=True, kw_only=True):
     first_token_file: str | None = None
     """The file that the first admin token is written to where no terminal shows it; by default
     ``turnout-admin-token`` beside the SQLite database, else in the working directory."""
+    workflow_folders: tuple[str, ...] = ()
+    """Folders whose YAML and Python files are imported and watched; relative ones start at the configuration's folder.
+    Every server should have the same files in them."""
+    allow_local_execution: bool = False
+    """Whether definitions that authors upload may run on the server itself; otherwise they run on workers only."""
     session_lifetime: Seconds = 12 * 3600.0
     """Seconds after which a browser has to sign in again."""
     max_body_bytes: Count = 8 * 1024 * 1024

@@ -28,6 +28,8 @@ from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_schema import HUB, RULES
 from turnout.runner.config_sources import CONFIG_VARIABLE
+from turnout.runner.definitions.settings import DefinitionSettings
+from turnout.runner.server_access import ServerAccess, server_access
 from turnout.runner.targets import search_in
 
 ConfigSource: TypeAlias = bool | str | Path | Config
@@ -63,6 +65,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     """What is doubtful about the configuration; logged at the start."""
     drives: bool = True
     """False: it starts nothing. It stores submissions for other orchestrators, and cancels, pauses and resumes."""
+    definitions: DefinitionSettings | None = None
+    """How stored workflow definitions are used; None: they are not."""
 
 
 def configuration(source: ConfigSource = True) -> Config:
@@ -83,6 +87,11 @@ def use_config_file(file: str) -> None:
     if not Path(file).is_file():
         raise InvalidSetting(f"--config names {file!r}, which is no file", code="no_config_file")
     os.environ[CONFIG_VARIABLE] = str(Path(file).resolve())
+
+
+def server_of(server: str | None, token_file: str | None, database: str | None) -> ServerAccess | None:
+    """Returns the server that a command with these options uses; None if it uses a database."""
+    return server_access(server, token_file, database, os.environ)
 
 
 def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig:

@@ -80,6 +80,10 @@ class Submitter:
         """Returns the workflow's graph in text."""
         return text_diagram(self.graph_of(workflow).spec)
 
+    def definition_of(self, workflow: Workflow[..., Any]) -> Definition:
+        """Returns the workflow's definition, registered and checked against the rules."""
+        return self._define(workflow)
+
     def _define(self, workflow: Workflow[..., Any]) -> Definition:
         return self._checked_definition(self._registry.define(workflow, self._config.tenant))
 
@@ -139,11 +143,12 @@ class Submitter:
         options = Options(priority=priority)
         return [self.request(workflow, (), input, options) for input in inputs]
 
-    def submit(self, requests: Sequence[Submission]) -> None:
+    def submit(self, requests: Sequence[Submission], *, wait: bool = True) -> None:
         """Hands requests to the engine; ``accepted`` of each is resolved when it is durable. Above the high-water mark
-        this waits, or raises TooBusy. Called off the loop."""
+        this waits as long as the settings say, with ``wait=False`` not at all, or raises TooBusy. Called off the
+        loop."""
         self._loop.check_open()
-        self._throttle.admit(len(requests), self._config.settings.submit_wait)
+        self._throttle.admit(len(requests), self._config.settings.submit_wait if wait else 0.0)
         settled = self._throttle.settled
         for request in requests:
             request.accepted.add_done_callback(settled)

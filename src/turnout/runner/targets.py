@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import re
 import sys
 import traceback
@@ -24,6 +25,8 @@ from turnout.runner.workflow_files import files_of, is_workflow_file
 
 if TYPE_CHECKING:
     from turnout.runner.yaml_targets import YamlFiles
+
+log = logging.getLogger("turnout.targets")
 
 AnyWorkflow = Workflow[..., Any]
 _BARE = re.compile(r"\w+(?:(?:-|::)\w+)*")
@@ -133,13 +136,17 @@ def _folder(place: str, search: Iterable[Path]) -> Path | None:
 
 
 def _of_folder(folder: Path, search: Iterable[Path], configured: Iterable[str]) -> list[AnyWorkflow]:
+    """Returns the workflows of all files of the folder. A broken file is logged and left out."""
     loader = yaml_files(configured, search)
     found: list[AnyWorkflow] = []
     for path in files_of(folder):
-        if is_workflow_file(path.name):
-            found.append(loader.load(path, folder)[0])
-        else:
-            found += workflows_of(load_module(str(path), search)).values()
+        try:
+            if is_workflow_file(path.name):
+                found.append(loader.load(path, folder)[0])
+            else:
+                found += workflows_of(load_module(str(path), search)).values()
+        except TurnoutError as error:
+            log.warning("%s is left out: %s", path, error.message)
     return found
 
 
@@ -214,6 +221,21 @@ def _from_file(path: Path, search: Iterable[Path]) -> ModuleType:
         del sys.modules[name]
         raise _import_failed(str(path), error) from error
     return module
+
+
+def reload_file(path: Path) -> ModuleType:
+    """Loads a file again, as a new module in place of the one that it made. If that fails, the old one stays."""
+    file = path.resolve()
+    former = {name: each for name, each in sys.modules.items() if getattr(each, "__file__", None) == str(file)}
+    for name in former:
+        del sys.modules[name]
+    # Cached bytecode is compared by whole seconds and size, and two changes may come within one second.
+    Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
+    try:
+        return _from_file(file, ())
+    except BaseException:
+        sys.modules.update(former)
+        raise
 
 
 def search_in(folder: Path) -> None:

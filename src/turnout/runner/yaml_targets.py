@@ -49,16 +49,19 @@ class YamlFiles:
         self._compiled[path] = found
         return found
 
-    def called(self, path: Path) -> AnyWorkflow | None:
-        """Returns the workflow of a file that another one calls; None if it has errors of its own."""
+    def called(self, path: Path) -> AnyWorkflow:
+        """Returns the workflow of a file that another one calls. Raises InvalidWorkflow with the first error in it."""
         if path.resolve() in self._open:
             names = [each.stem for each in self._open[self._open.index(path.resolve()) :]]
             raise InvalidWorkflow(
                 f"workflow files call one another in a circle and would never end: {' → '.join([*names, names[0]])}",
                 code="recursive_workflow",
             )
-        found = self.compile(read_workflow_file(path)).workflows
-        return found[0] if found else None
+        compiled = self.compile(read_workflow_file(path))
+        if compiled.workflows:
+            return compiled.workflows[0]
+        first = next(each for each in compiled.findings if each.severity == "error")
+        raise InvalidWorkflow(f"{path.name}:{first.line}:{first.column}: {first.message}", code=first.code)
 
 
 class _Beside(Mapping[str, AnyWorkflow]):
@@ -72,10 +75,7 @@ class _Beside(Mapping[str, AnyWorkflow]):
         for suffix in YAML_SUFFIXES:
             path = self._folder / f"{name}{suffix}"
             if path.parent == self._folder and path.is_file():
-                found = self._files.called(path)
-                if found is None:
-                    raise InvalidWorkflow(f"{path.name} has errors of its own: see turnout validate {path}")
-                return found
+                return self._files.called(path)
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:

@@ -37,7 +37,7 @@ def main(folder: str) -> int:
     for _ in range(MAX_REDIRECTS + 1):
         response = _sent(url, method, headers, body, request["public_only"])
         target = response.getheader("Location")
-        if response.status not in REDIRECTS or target is None or request["expected"]:
+        if response.status not in REDIRECTS or target is None or response.status in request["expected"]:
             return _finished(folder, response, request["expected"])
         response.close()
         next_url = urljoin(url, target)

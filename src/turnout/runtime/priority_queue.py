@@ -36,9 +36,10 @@ class PriorityQueue(Generic[T]):
         rank = self._rank
         with self._lock:
             for item in items:
-                queue = self._queues.get(rank(item))
+                its = rank(item)
+                queue = self._queues.get(its)
                 if queue is None:
-                    queue = self._add_queue(rank(item))
+                    queue = self._add_queue(its)
                 queue.append(item)
 
     def popleft(self) -> T:

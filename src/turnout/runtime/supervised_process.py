@@ -23,6 +23,8 @@ Output: TypeAlias = Callable[[str, bytes], None]
 T = TypeVar("T")
 
 PIPE = 65_536
+# The compiled file, if there is one: the interpreter compiles a program that it is given as source each time.
+_PROGRAM = supervisor.__cached__ if os.path.exists(supervisor.__cached__ or "") else supervisor.__file__
 HTTP_REQUEST = str(Path(supervisor.__file__).with_name("http_request.py"))
 """The program that sends a request, run by its path like the supervisor."""
 MAX_DRAINED = 16
@@ -65,7 +67,7 @@ class SupervisedProcess:
                 self._streams[stream], end = os.pipe()
                 ends.append(end)
             self._process = subprocess.Popen(
-                [sys.executable, *flags, supervisor.__file__, str(theirs.fileno()), str(grace), *child],
+                [sys.executable, *flags, _PROGRAM, str(theirs.fileno()), str(grace), *child],
                 stdin=subprocess.DEVNULL,
                 stdout=ends[0],
                 stderr=ends[1],

@@ -14,13 +14,20 @@ signal, SIGTERM unless it is given by its number, now; SIGKILL after that time.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-import signal
-import socket
 import sys
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    import socket
+    from collections.abc import Callable
+else:
+    # It is started for every command: what these two import in Python takes as long as the interpreter's own start.
+    import _signal as signal
+    import _socket as socket
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 KILL_TIMEOUT = 10.0
@@ -31,7 +38,7 @@ KILL_INTERVAL, POLL_INTERVAL = 0.02, 0.1
 
 def main(arguments: list[str]) -> None:
     control = socket.socket(fileno=int(arguments[0]))
-    control.set_inheritable(False)
+    os.set_inheritable(control.fileno(), False)
     parent = os.getppid()
     wake = _wake_on(signal.SIGCHLD, signal.SIGTERM)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -62,6 +69,7 @@ class Supervisor:
         self._kill_at: float | None = None
         self._received = b""
         self._orphaned = False
+        self._ended = False
 
     def run(self) -> None:
         self._send(f"started {self._child}")
@@ -111,31 +119,43 @@ class Supervisor:
             self._kill_at = min(self._kill_at, until)
 
     def _any_left(self) -> bool:
-        """Reaps processes that have ended. True if any is left."""
+        """Reaps processes that have ended. True if any is left; those that the child leaves behind are told to end."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return not REAPER and _group_lives(self._child)
+                left = not REAPER and _group_lives(self._child)
+                break
             if pid == 0:
-                return True
+                left = True
+                break
             if pid == self._child:
+                self._ended = True
                 self._send(f"ended {status}")
-                if self._kill_at is None:
-                    self._stop(self._grace)
+        # Most commands leave nothing behind, and to look for it takes longer than they do.
+        if left and self._ended and self._kill_at is None:
+            self._stop(self._grace)
+        return left
 
     def _signal(self, number: int) -> None:
         if not REAPER:
-            with contextlib.suppress(OSError):
-                os.killpg(self._child, number)
+            _kill(os.killpg, self._child, number)
             return
         for pid in descendants(os.getpid(), processes()):
-            with contextlib.suppress(OSError):
-                os.kill(pid, number)
+            _kill(os.kill, pid, number)
 
     def _send(self, line: str) -> None:
-        with contextlib.suppress(OSError):
+        try:  # noqa: SIM105 - contextlib takes long to import
             self._control.sendall(line.encode() + b"\n")
+        except OSError:
+            pass
+
+
+def _kill(kill: Callable[[int, int], None], target: int, number: int) -> None:
+    try:  # noqa: SIM105 - as above
+        kill(target, number)
+    except OSError:
+        pass
 
 
 REAPER = sys.platform == "linux"
@@ -221,9 +241,11 @@ def _group_lives(group: int) -> bool:
 
 def _prctl(option: int, value: int) -> None:
     if REAPER:
-        import ctypes
+        # The part of ctypes in C: the whole of it takes a third of the interpreter's start.
+        import _ctypes
 
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+        address = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # pyright: ignore[reportArgumentType]
+        _ctypes.call_function(address, (option, value, 0, 0, 0))
 
 
 if __name__ == "__main__":

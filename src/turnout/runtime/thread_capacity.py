@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from turnout.runtime.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Location, body_of
+from turnout.runtime.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Location
 
 HORIZON = 0.05
 """Seconds of work that may wait for the threads: enough to hide a round trip to the store, and too short to matter if
@@ -170,7 +171,8 @@ class ThreadCapacity:
         moving = self._moving_now()
         if moving < 1:
             return math.inf
-        return sum(self._durations.of(body_of(attempt.event)).mean for attempt in attempts) / moving
+        counts = Counter([attempt.event.body or attempt.event.task_name for attempt in attempts])
+        return sum(self._durations.of(body).mean * count for body, count in counts.items()) / moving
 
     # -- attempts that have not begun -------------------------------------------------------------------------------
     def wait(self, attempts: Sequence[Attempt], *, for_thread: bool) -> None:
@@ -179,7 +181,8 @@ class ThreadCapacity:
         if for_thread:
             body, estimate = "", 0.0
             for attempt in attempts:
-                if (other := body_of(attempt.event)) != body:
+                event = attempt.event
+                if (other := event.body or event.task_name) != body:
                     body, estimate = other, self._durations.of(other).mean
                 attempt.estimate = estimate
                 work += estimate

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from turnout.contracts.store import AccessStore
-from turnout.errors import AccessDenied, StoreError, TokenNotFound
+from turnout.errors import AccessDenied, StoreError, StoreRejected, TokenNotFound
 from turnout.model.access import (
     SESSION_PREFIX,
     NewToken,
@@ -65,6 +65,7 @@ class Access:
         """By digest: when it was looked up, and what was found."""
         self._used: dict[str, float] = {}
         self._written = time.monotonic()
+        self._writing: asyncio.Task[None] | None = None
         self._watched: dict[str, set[asyncio.Event]] = {}
         self._watcher: asyncio.Task[None] | None = None
         self._codes: dict[str, tuple[float, TokenRow]] = {}
@@ -93,12 +94,14 @@ class Access:
         self._used[token.id] = time.time()
         if token.parent is not None:
             self._used[token.parent] = self._used[token.id]
+        if time.monotonic() - self._written > USE_INTERVAL and (self._writing is None or self._writing.done()):
+            self._writing = asyncio.get_running_loop().create_task(self.write_uses(), name="turnout-token-uses")
 
-    async def write_uses(self, *, at_once: bool = False) -> None:
-        """Stores when tokens were last used, if that is due."""
-        if not self._used or (not at_once and time.monotonic() - self._written < USE_INTERVAL):
-            return
+    async def write_uses(self) -> None:
+        """Stores when tokens were last used."""
         used, self._used, self._written = self._used, {}, time.monotonic()
+        if not used:
+            return
         try:
             await self._in_thread(self._store.record_use, used)
         except StoreError as error:
@@ -151,7 +154,10 @@ class Access:
             parent=row.id,
         )
         secret = new_secret(SESSION_PREFIX)
-        return Made(secret, await self._in_thread(self._store.add_token, _with_digest(new, secret)))
+        try:
+            return Made(secret, await self._in_thread(self._store.add_token, _with_digest(new, secret)))
+        except StoreRejected as error:  # the token was revoked since it was looked up
+            raise AccessDenied(f"the token {row.name!r} was revoked", code="revoked_token") from error
 
     async def sign_out(self, session_id: str) -> None:
         await self._in_thread(self._store.revoke_token, session_id)

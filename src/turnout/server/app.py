@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from typing import Any, cast
 
 from litestar import Controller, Litestar
 from litestar.datastructures import State
-from litestar.handlers import HTTPRouteHandler
-from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp
 
 from turnout.server.api.events import EventsController
@@ -19,6 +18,7 @@ from turnout.server.api.session import SessionController
 from turnout.server.api.tasks import TasksController
 from turnout.server.api.tokens import AuditController, TokensController
 from turnout.server.api.workers import WorkersController
+from turnout.server.api.workflows import WorkflowsController
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import dependencies
 from turnout.server.gateway import Gateway
@@ -26,6 +26,7 @@ from turnout.server.guards import role_guard_of
 from turnout.server.openapi import openapi_config
 from turnout.server.pages import PagesController
 from turnout.server.problems import handle_error
+from turnout.server.schema_docs import completed, routes_of
 
 CONTROLLERS: tuple[type[Controller], ...] = (
     HealthController,
@@ -39,6 +40,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     EventsController,
     WorkersController,
     RoutingController,
+    WorkflowsController,
 )
 """Every controller; each of their routes declares its role."""
 
@@ -63,16 +65,15 @@ def asgi_app(context: ServerContext) -> ASGIApp:
     return Gateway(create_app(context), context)
 
 
-def routes_of(app: Litestar) -> list[tuple[str, str, HTTPRouteHandler]]:
-    """Returns the method, path and handler of each route. The gateway refuses OPTIONS, which the framework adds."""
-    return [
-        (str(method), route.path_format, handler)
-        for route in app.routes
-        if isinstance(route, HTTPRoute)
-        for handler in route.route_handlers
-        for method in handler.http_methods
-        if method != "OPTIONS"
-    ]
+def openapi_document() -> dict[str, Any]:
+    """Returns the OpenAPI document of the API without a server: no request is served, so no context is used."""
+    app = Litestar(
+        route_handlers=CONTROLLERS,
+        dependencies=dependencies(cast("ServerContext", None)),
+        openapi_config=openapi_config(version("turnout")),
+        logging_config=None,
+    )
+    return completed(app.openapi_schema.to_schema(), app)
 
 
 def _check_roles(app: Litestar) -> None:

@@ -6,6 +6,7 @@ import ipaddress
 import re
 import socket
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlsplit
 
@@ -55,20 +56,28 @@ def sender_of(head: Head, settings: ServerSettings) -> Sender:
     """Returns where a request comes from. Forwarded headers count only from listed proxies.
 
     A caller is local if the connection is, and no proxy can be in between."""
+    secure = head.tls or settings.behind_proxy
     if not _listed(head.peer, settings.trusted_proxies):
         direct = not settings.behind_proxy and not any(name in head.headers for name in FORWARDED)
-        return Sender(head.peer, head.tls, direct and is_loopback_host(head.peer))
-    chain = [each.strip() for each in head.headers.get("x-forwarded-for", "").split(",") if each.strip()]
-    outside = [each for each in chain if not _listed(each, settings.trusted_proxies)]
-    secure = head.headers.get("x-forwarded-proto", "").strip().lower() == "https"
-    return Sender(outside[-1] if outside else head.peer, secure, False)
+        return Sender(head.peer, secure, direct and is_loopback_host(head.peer))
+    chain = [each.strip() for each in head.headers.get("x-forwarded-for", "").split(",")]
+    outside = [each for each in chain if _is_address(each) and not _listed(each, settings.trusted_proxies)]
+    scheme = head.headers.get("x-forwarded-proto", "").strip().lower()
+    return Sender(outside[-1] if outside else head.peer, scheme == "https" if scheme else secure, False)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _listed(address: str, networks: Iterable[str]) -> bool:
-    try:
-        given = ipaddress.ip_address(address)
-    except ValueError:
+    if not _is_address(address):
         return False
+    given = ipaddress.ip_address(address)
     return any(given in ipaddress.ip_network(each, strict=False) for each in networks)
 
 
@@ -99,6 +108,7 @@ def check_head(head: Head, sender: Sender, settings: ServerSettings) -> None:
         )
 
 
+@lru_cache
 def allowed_hosts(settings: ServerSettings) -> frozenset[str]:
     """Returns the names that requests may be addressed to."""
     own = () if settings.loopback else (socket.gethostname().lower(), settings.host.lower())

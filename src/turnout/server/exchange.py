@@ -46,8 +46,20 @@ class Exchange:
     refusal: Exception | None = None
     """Why the caller is not known, if it tried to be."""
     deadline: asyncio.Timeout | None = None
+    """The request timeout; None where none applies."""
+    unbounded: bool = False
+    """True if the route has a bound of its own."""
+    store_away: bool = False
+    """True if the request was given up since the database does not answer."""
+    answered: bool = False
+    """True once the head of the answer was sent."""
     code: str = ""
     """The code of the problem that it was answered with."""
+
+    def end_deadline(self) -> None:
+        """Lets the request take as long as it wants from now on."""
+        if self.deadline is not None and not self.deadline.expired():
+            self.deadline.reschedule(None)
 
 
 def exchange_of(scope: MutableMapping[str, Any] | Any) -> Exchange:

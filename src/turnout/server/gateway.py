@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import logging
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from turnout.errors import AccessDenied, RequestError, StoreError, TurnoutError
+from turnout.errors import AccessDenied, RequestError, StoreUnreachable, TurnoutError
 from turnout.model.access import AuditRow, Role, masked
 from turnout.model.durations import seconds
+from turnout.model.texts import printable_line
 from turnout.server.access import csrf_token
 from turnout.server.caller import CSRF_HEADER, PROBES, Head, bearer_of, check_head, cookie_of, sender_of
 from turnout.server.context import ServerContext
@@ -68,22 +70,46 @@ class Gateway:
         answer = Answer(self._context, head, exchange, send)
         self._in_flight += 1
         try:
-            await self._admit(head, exchange)
             async with asyncio.timeout(seconds(self._settings.request_timeout)) as exchange.deadline:
-                await self._app(scope, receive, answer.send)
+                with self._watched(exchange):
+                    await self._admit(head, exchange)
+                    await self._app(scope, receive, answer.send)
         except TimeoutError:
-            await answer.refuse(
-                RequestError(
-                    f"the request took longer than {seconds(self._settings.request_timeout):g} s, "
-                    "server.request_timeout; what it began may go on",
-                    code="request_timeout",
-                )
-            )
+            await answer.refuse(_timed_out(exchange, seconds(self._settings.request_timeout)))
         except TurnoutError as error:
+            await answer.refuse(error)
+        except Exception as error:
+            path = printable_line(masked(head.path))
+            log.exception("request %s: %s %s failed", exchange.request_id, head.method, path)
             await answer.refuse(error)
         finally:
             self._in_flight -= 1
-        await self._context.access.write_uses()
+
+    @contextlib.contextmanager
+    def _watched(self, exchange: Exchange) -> Iterator[None]:
+        """Gives a request up that has no answer after half of the store timeout if the database has none either."""
+        loop = asyncio.get_running_loop()
+        half = seconds(self._settings.store_timeout) / 2
+        watches: list[asyncio.Task[None]] = []
+        timer = loop.call_later(half, lambda: watches.append(loop.create_task(self._watch(exchange, half))))
+        try:
+            yield
+        finally:
+            timer.cancel()
+            for watch in watches:
+                watch.cancel()
+
+    async def _watch(self, exchange: Exchange, half: float) -> None:
+        deadline = exchange.deadline
+        while deadline is not None and not exchange.answered:
+            if not await self._context.probe.answers(half):
+                exchange.store_away = True
+                if not exchange.answered and not deadline.expired():
+                    deadline.reschedule(asyncio.get_running_loop().time())
+                return
+            if exchange.unbounded:
+                return  # it waits for something else than the database by now
+            await asyncio.sleep(half)
 
     async def _admit(self, head: Head, exchange: Exchange) -> None:
         sender = sender_of(head, self._settings)
@@ -135,21 +161,21 @@ class Answer:
         self._head = head
         self._exchange = exchange
         self._send = send
-        self._started = False
         self._began = time.perf_counter()
+        self._recorded = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._started = True
-            if self._exchange.deadline is not None and not self._exchange.deadline.expired():
-                self._exchange.deadline.reschedule(None)
             await self._record(message["status"])
+            self._exchange.answered = True
+            self._exchange.end_deadline()
             message["headers"] = self._headers(message["headers"])
         await self._send(message)
 
     async def refuse(self, error: Exception) -> None:
         """Answers with a problem document, unless the answer has begun."""
-        if self._started:
+        self._exchange.deadline = None
+        if self._exchange.answered:
             return
         status, headers, body = problem_of(error, self._exchange.request_id)
         self._exchange.code = getattr(error, "code", "")
@@ -171,11 +197,12 @@ class Answer:
     async def _record(self, status: int) -> None:
         caller, head, exchange = self._exchange.caller, self._head, self._exchange
         took = time.perf_counter() - self._began
-        target = masked(head.path)[:MAX_TARGET]
+        target = printable_line(masked(head.path))[:MAX_TARGET]
         log.info("request %s: %s %s %d %.1f ms", exchange.request_id, head.method, target, status, 1e3 * took)
         # Without a caller nothing was changed; failed sign-ins are recorded all the same.
-        if not head.changes or (caller is None and head.path != "/api/v1/session"):
+        if self._recorded or not head.changes or (caller is None and head.path != "/api/v1/session"):
             return
+        self._recorded = True
         entry = AuditRow(
             at=0.0,
             actor=caller.actor if caller is not None else "-",
@@ -187,10 +214,19 @@ class Answer:
             request_id=exchange.request_id,
             address=exchange.address,
         )
-        try:
+        if exchange.store_away:
+            log.warning("the database does not answer, so this is not in the audit: %s", entry)
+        else:
             await self._context.audit.record(entry)
-        except StoreError as error:  # pragma: no cover
-            log.error("an audit entry could not be stored: %s", error)
+
+
+def _timed_out(exchange: Exchange, timeout: float) -> TurnoutError:
+    if exchange.store_away:
+        return StoreUnreachable("the database does not answer; what the request began may go on once it does")
+    return RequestError(
+        f"the request took longer than {timeout:g} s, server.request_timeout; what it began may go on",
+        code="request_timeout",
+    )
 
 
 def head_of(scope: HTTPScope) -> Head:

@@ -29,8 +29,9 @@ class RoleGuard:
 
     async def __call__(self, connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
         exchange = exchange_of(connection.scope)
-        if handler.opt.get(UNBOUNDED) and exchange.deadline is not None:
-            exchange.deadline.reschedule(None)
+        if handler.opt.get(UNBOUNDED):
+            exchange.unbounded = True
+            exchange.end_deadline()
         self._check_role(exchange, connection)
         _check_media_type(connection, handler)
 

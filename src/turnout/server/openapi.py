@@ -13,6 +13,7 @@ from turnout.errors import RequestError
 from turnout.server.guards import requires
 from turnout.server.pages import static_file
 from turnout.server.problems import MEDIA_TYPE, problem_of
+from turnout.server.schema_docs import completed
 
 
 class ViewerPlugin(OpenAPIRenderPlugin):
@@ -23,6 +24,13 @@ class ViewerPlugin(OpenAPIRenderPlugin):
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
         return static_file("viewer.html")
+
+
+class DocumentPlugin(JsonRenderPlugin):
+    """The document ``/api/openapi.json``."""
+
+    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
+        return super().render(request, completed(openapi_schema, request.app))
 
 
 def openapi_config(version: str) -> OpenAPIConfig:
@@ -45,7 +53,7 @@ def openapi_config(version: str) -> OpenAPIConfig:
         ),
         security=[{"token": []}],
         openapi_router=router,
-        render_plugins=[JsonRenderPlugin(path="/openapi.json"), ViewerPlugin()],
+        render_plugins=[DocumentPlugin(path="/openapi.json"), ViewerPlugin()],
         use_handler_docstrings=True,
     )
 

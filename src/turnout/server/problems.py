@@ -10,22 +10,27 @@ from typing import Any
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, ValidationException
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
 
 from turnout.errors import (
     AccessDenied,
     DefinitionError,
+    DefinitionFromFile,
+    DefinitionInUse,
     DispatchError,
     HubUnavailable,
     IdempotencyConflict,
     InputError,
     PreconditionFailed,
+    RefusedDefinition,
     RequestError,
     RunCancelled,
     RunError,
     RunFailed,
     RunNotFinished,
     RunNotFound,
+    StaleDefinition,
+    StoredDefinitionError,
     StoreError,
     StoreRejected,
     TokenNotFound,
@@ -33,8 +38,10 @@ from turnout.errors import (
     TooLarge,
     TurnoutError,
     WaitTimedOut,
+    WorkflowNotFound,
 )
 from turnout.model.access import masked
+from turnout.model.texts import printable_line
 from turnout.server.exchange import exchange_of
 
 log = logging.getLogger("turnout.server")
@@ -54,7 +61,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "too_many_requests": 429,
     "too_many_streams": 429,
     "request_timeout": 503,
-    "stopping": 503,
+    "not_ready": 503,
     "runner_closed": 503,
     "role_too_low": 403,
     "origin_not_allowed": 403,
@@ -73,6 +80,8 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "no_dispatcher": 409,
     "ambiguous_run": 409,
     "ambiguous_workflow": 409,
+    "definition_unavailable": 409,
+    "no_definitions": 409,
     "ambiguous_worker": 409,
     "ambiguous_token": 409,
 }
@@ -83,6 +92,12 @@ STATUS_OF_CLASS: tuple[tuple[type[TurnoutError], int], ...] = (
     (PreconditionFailed, 412),
     (RequestError, 400),
     (TokenNotFound, 404),
+    (WorkflowNotFound, 404),
+    (StaleDefinition, 412),
+    (DefinitionFromFile, 409),
+    (DefinitionInUse, 409),
+    (RefusedDefinition, 422),
+    (StoredDefinitionError, 400),
     (TooBusy, 429),
     (TooLarge, 413),
     (IdempotencyConflict, 409),
@@ -166,8 +181,11 @@ def problem_of(error: BaseException, request_id: str = "") -> tuple[int, dict[st
 def handle_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The handler of every exception in the application."""
     exchange = exchange_of(request.scope)
+    if isinstance(error, NotFoundException) and ".." in request.url.path.split("/"):
+        error = RequestError(f"{request.url.path!r} leads out of itself: names are identifiers", code="path_in_name")
     if not isinstance(error, TurnoutError | HTTPException):
-        log.exception("request %s: %s %s failed", exchange.request_id, request.method, masked(request.url.path))
+        path = printable_line(masked(request.url.path))
+        log.exception("request %s: %s %s failed", exchange.request_id, request.method, path)
     status, headers, body = problem_of(error, exchange.request_id)
     exchange.code = msgspec.json.decode(body, type=_Code).code
     return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)

@@ -11,19 +11,27 @@ from litestar.openapi.spec import Example
 from turnout.errors import (
     AccessDenied,
     DefinitionError,
+    DefinitionFromFile,
+    DefinitionInUse,
     HubUnavailable,
     IdempotencyConflict,
     InvalidInput,
     InvalidRouting,
+    InvalidWorkflow,
+    PreconditionFailed,
+    RefusedDefinition,
     RequestError,
     RunFailed,
     RunNotFinished,
     RunNotFound,
+    StoredDefinitionError,
     StoreUnreachable,
+    TokenNotFound,
     TooBusy,
     TooLarge,
     TurnoutError,
     WaitTimedOut,
+    WorkflowNotFound,
 )
 from turnout.server.problems import MEDIA_TYPE, Problem, problem_of, status_of
 
@@ -32,6 +40,8 @@ RUN_ID = "0199b2c4-7d5e-7a10-9c3b-2f6d1e8a4b57"
 
 ALWAYS = ("malformed_request", "no_token", "role_too_low", "invalid_request", "too_many_requests", "store_unreachable")
 """Errors that every route below ``/api/v1`` may answer with."""
+OF_BODIES = ("body_too_large", "unsupported_media_type")
+"""Errors that routes with a body may answer with."""
 
 KNOWN: dict[str, TurnoutError] = {
     error.code: error
@@ -41,8 +51,17 @@ KNOWN: dict[str, TurnoutError] = {
         AccessDenied("the role of token 'ci' is viewer; this needs operator or a higher one", code="role_too_low"),
         RequestError("limit: expected a number of at most 1000", code="invalid_request"),
         RequestError("256 requests are being served already: send it again in a second", code="too_many_requests"),
+        RequestError("the body has more than 8,388,608 bytes", code="body_too_large"),
+        RequestError("the body is text/plain; this takes application/json", code="unsupported_media_type"),
+        TokenNotFound("there is no token 'ci' that is not revoked"),
+        TokenNotFound("2 tokens are named 'ci': give the id", code="ambiguous_token"),
         RequestError("1000 streams are open already, the most that this server serves", code="too_many_streams"),
         StoreUnreachable("the database cannot be reached"),
+        RequestError("the server is not ready: not store_answers", code="not_ready"),
+        AccessDenied("this token is unknown here: check that all of it was copied", code="unknown_token"),
+        AccessDenied("the token 'ci' was revoked", code="revoked_token"),
+        AccessDenied("the token 'ci' has expired", code="expired_token"),
+        AccessDenied("this sign-in code is unknown, used or too old: each works once", code="unknown_code"),
         RequestError("this cursor belongs to another list, or to another filter", code="foreign_cursor"),
         RequestError("'x' is no cursor: take the value of `next` of the page before", code="invalid_cursor"),
         RequestError("Last-Event-ID is 'x'; it must be the id of an event of this stream", code="invalid_position"),
@@ -58,10 +77,23 @@ KNOWN: dict[str, TurnoutError] = {
         InvalidInput(f"run {RUN_ID} has no task 'chrage': did you mean 'charge'?", code="unknown_task"),
         InvalidInput(f"run {RUN_ID} has nothing to run again", code="nothing_to_rerun"),
         InvalidInput("workflow 'fulfil' has no parameter 'oder': did you mean 'order'?", code="unknown_parameter"),
-        InvalidInput("there is no workflow 'fulfill': did you mean 'fulfil'?", code="workflow_not_found"),
-        InvalidInput("several workflows are named 'fulfil': give the full name", code="ambiguous_workflow"),
+        WorkflowNotFound("there is no workflow 'fulfill': did you mean 'fulfil'?"),
+        WorkflowNotFound("several workflows are named 'fulfil': give the full name", code="ambiguous_workflow"),
         InvalidInput("no worker 'gpu-7' is alive", code="worker_not_found"),
         InvalidInput("2 workers answer to 'gpu'", code="ambiguous_worker"),
+        DefinitionError("this server does not use stored definitions", code="no_definitions"),
+        InvalidWorkflow("workflow 'fulfil' cannot run here: its code is not here", code="definition_unavailable"),
+        StoredDefinitionError("'../fulfil' is a path: the name of a workflow is an identifier", code="path_in_name"),
+        StoredDefinitionError("'9lives' cannot be the name of a workflow", code="bad_definition_name"),
+        WorkflowNotFound("version 7 of workflow 'fulfil' is not stored", code="no_such_version"),
+        PreconditionFailed("a change of workflow 'fulfil' needs If-Match", code="precondition_required"),
+        PreconditionFailed("workflow 'fulfil' has changed since it was read: the current version is \"8\""),
+        DefinitionFromFile("workflow 'fulfil' is defined by flows/fulfil.yaml: change it there"),
+        DefinitionInUse("workflow 'fulfil' has open runs: wait for them, or cancel them first"),
+        DefinitionInUse("workflow 'fulfil' is called by nightly: change these first", code="definition_called"),
+        RefusedDefinition("the text of workflow 'fulfil' has 2 errors, the first in line 3"),
+        RefusedDefinition("step 'a' runs a command on the server", code="local_execution_refused"),
+        RefusedDefinition("the text names its workflow 'other', and is put under 'fulfil'", code="name_mismatch"),
         IdempotencyConflict("the key 'order-7' belongs to a run with another input"),
         TooLarge("the input has 9,000,000 bytes, more than 8,388,608", code="input_too_large"),
         TooBusy("too many submissions are not durable yet"),
@@ -74,7 +106,13 @@ KNOWN: dict[str, TurnoutError] = {
 
 
 def answers(
-    content: Any, *codes: str, status: int = 200, example: Any = None, description: str = "", media_type: str = ""
+    content: Any,
+    *codes: str,
+    status: int | tuple[int, ...] = 200,
+    example: Any = None,
+    description: str = "",
+    media_type: str = "",
+    takes_body: bool = False,
 ) -> dict[int, ResponseSpec]:
     """Returns the ``responses`` of a route: its success, these errors, and those of every route."""
     success = ResponseSpec(
@@ -84,7 +122,8 @@ def answers(
         media_type=media_type or "application/json",
         examples=None if example is None else [Example(summary="example", value=msgspec.to_builtins(example))],
     )
-    return {status: success, **problems(*ALWAYS, *codes)}
+    statuses = (status,) if isinstance(status, int) else status
+    return {**dict.fromkeys(statuses, success), **problems(*ALWAYS, *(OF_BODIES if takes_body else ()), *codes)}
 
 
 def problems(*codes: str) -> dict[int, ResponseSpec]:

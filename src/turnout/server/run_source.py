@@ -28,7 +28,7 @@ MOVE, LOG, END = "move", "log", "end"
 
 
 class RunFacts:
-    """What the sources of runs use: the store, this process's own log lines, and the runs that it drives."""
+    """The parts that sources of runs use: the store, this process's own log lines, and the runs that it drives."""
 
     def __init__(self, store: Store, log_writer: LogWriter | None, seq_of: Callable[[str], int | None]) -> None:
         self.store = store

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from turnout.authoring.definition import Definition
-from turnout.errors import IdempotencyConflict, InvalidInput
+from turnout.errors import IdempotencyConflict, WorkflowNotFound
 from turnout.model.names import suggest
 from turnout.model.rows import StoredRun
 from turnout.model.states import RunState
@@ -23,16 +23,14 @@ MAX_WAIT = 300.0
 
 
 def find_definition(known: Mapping[str, Definition], wanted: str) -> Definition:
-    """Returns the workflow of this name, ``package::name`` or full name. Raises InvalidInput if there is not one."""
+    """Returns the workflow of this name, ``package::name`` or full name. Raises WorkflowNotFound."""
     found = [each for name, each in known.items() if name == wanted or name.endswith(f"::{wanted}")]
     if not found:
         names = [name.rpartition("::")[2] for name in known]
-        raise InvalidInput(
-            f"there is no workflow {wanted!r}{suggest(wanted, names)}", code="workflow_not_found", workflow=wanted
-        )
+        raise WorkflowNotFound(f"there is no workflow {wanted!r}{suggest(wanted, names)}", workflow=wanted)
     if len(found) > 1:
         names = sorted(each.spec.full_name for each in found)
-        raise InvalidInput(
+        raise WorkflowNotFound(
             f"several workflows are named {wanted!r}: give the full name, one of {', '.join(names)}",
             code="ambiguous_workflow",
             workflow=wanted,
@@ -42,7 +40,11 @@ def find_definition(known: Mapping[str, Definition], wanted: str) -> Definition:
 
 def start_request(core: Core, data: StartRequest, key: str | None, *, enqueue: bool) -> Submission:
     """Returns the checked submission of a run. Blocks."""
-    definition = find_definition(core.registry.workflows, data.workflow)
+    if core.definitions is not None:
+        # A definition that was removed takes no new runs, and its newest version does.
+        definition = core.submitter.definition_of(core.definitions.catalog.workflow(data.workflow))
+    else:
+        definition = find_definition(core.registry.workflows, data.workflow)
     options = Options.of(checked_key(key), data.priority, data.timeout)
     return core.submitter.request_named(definition, data.input, options, enqueue=enqueue)
 
@@ -59,7 +61,7 @@ async def submit(context: ServerContext, request: Callable[[], Submission], wait
 
     def hand_in() -> Submission:
         made = request()
-        core.submitter.submit([made])
+        core.submitter.submit([made], wait=False)
         return made
 
     submission = await context.in_thread(hand_in)

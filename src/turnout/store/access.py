@@ -26,7 +26,7 @@ class AccessTables:
             execute("begin_access")
             execute("forget_browsers")
             if not _insert(execute, token):
-                raise StoreRejected(f"the token {token.parent} cannot be used any more", code="revoked_token")
+                raise StoreRejected(f"the token {token.parent} cannot be used any more")
             row = execute("token", digest=token.digest)[0]
         return _token(row)
 

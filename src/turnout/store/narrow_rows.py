@@ -43,7 +43,8 @@ BEGUN = Narrow(
         *("pos", "name", "priority", "state", "attempt", "reason"),
         *("executor", "decision", "holder", "dispatched_at", "seq"),
     ),
-    kept=(),
+    # A row that is inserted was nothing before: what it was made from is not stored.
+    kept=("was", "was_attempt"),
 )
 """Inserted in the commit that makes it ready or starts it."""
 STARTED = Narrow(

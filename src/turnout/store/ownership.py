@@ -8,9 +8,23 @@ from typing import Any
 import msgspec
 
 from turnout.errors import WorkerInUse
-from turnout.model.rows import Glance, HeldAttempt, Holder, Lease, LoadedRun, Renewal, Session, SessionHealth, TaskRow
+from turnout.model.rows import (
+    Glance,
+    HeldAttempt,
+    Holder,
+    Lease,
+    LoadedRun,
+    Renewal,
+    Session,
+    SessionHealth,
+    StoredRun,
+    TaskRow,
+)
 from turnout.store.database import Database, Execute, json_list
 from turnout.store.row_codec import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
+
+FIRST_EPOCH = 1
+"""The epoch that the first claim gives to a run which was stored without an owner."""
 
 
 class Ownership:
@@ -84,10 +98,15 @@ class Ownership:
         return [_session(row) for row in self._database.read("live_sessions")]
 
     def glance(self, session_id: str) -> Glance:
-        found, owns, unowned, overdue, unheard = self._database.read("glance", session=session_id)[0]
+        found, owns, unowned, overdue, unheard, definitions = self._database.read("glance", session=session_id)[0]
         sessions = tuple(_session(tuple(row)) for row in msgspec.json.decode(found or "[]", type=list[list[Any]]))
         return Glance(
-            sessions=sessions, owns=bool(owns), unowned=bool(unowned), overdue=bool(overdue), unheard=bool(unheard)
+            sessions=sessions,
+            owns=bool(owns),
+            unowned=bool(unowned),
+            overdue=bool(overdue),
+            unheard=bool(unheard),
+            definitions=int(definitions),
         )
 
     def session_health(self) -> list[SessionHealth]:
@@ -169,16 +188,31 @@ def _take(execute: Execute, session_id: str, run_ids: list[str], inline: int) ->
         return []
     ids = json_list(sorted(run_ids))
     execute("record_start", ids=ids)
-    execute("take_runs", ids=ids, session=session_id)
+    taken = [(stored_run(row), row[RUN_COLUMNS]) for row in execute("take_runs", ids=ids, session=session_id)]
+    taken.sort(key=lambda each: (-each[0].new.priority, each[1], each[0].new.run_id))
     execute("fence_tasks", ids=ids)
-    runs = execute("claimed_runs", ids=ids)
+    specs = dict(execute("specs", versions=json_list(sorted({run.new.version for run, _ in taken}))))
     tasks: dict[str, list[TaskRow]] = {run_id: [] for run_id in run_ids}
-    large: dict[str, set[int]] = {run_id: set() for run_id in run_ids}
+    large: dict[str, set[int]] = {}
     for row in execute("claimed_tasks", ids=ids, inline=inline):
         tasks[row[0]].append(task_row(row))
         if row[TASK_COLUMNS]:
-            large[row[0]].add(row[1])
+            large.setdefault(row[0], set()).add(row[1])
     return [
-        LoadedRun(run=stored_run(row), spec=row[RUN_COLUMNS], tasks=tasks[row[0]], large=frozenset(large[row[0]]))
-        for row in runs
+        LoadedRun(
+            run=run,
+            spec=specs.get(run.new.version, ""),
+            tasks=tasks[run.new.run_id],
+            large=frozenset(large.get(run.new.run_id, ())),
+        )
+        for run in _with_last_seqs(execute, [run for run, _ in taken])
     ]
+
+
+def _with_last_seqs(execute: Execute, runs: list[StoredRun]) -> list[StoredRun]:
+    """Returns the runs with the highest sequence number of each. The row of one that had no owner before has it."""
+    owned_before = [run.new.run_id for run in runs if run.epoch > FIRST_EPOCH]
+    if not owned_before:
+        return runs
+    last: dict[str, int] = dict(execute("last_seqs", ids=json_list(owned_before)))
+    return [msgspec.structs.replace(run, seq=max(run.seq, last.get(run.new.run_id, 0))) for run in runs]

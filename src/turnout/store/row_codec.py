@@ -31,7 +31,7 @@ def canonical(run_id: str) -> str | None:
 
 
 def stored_run(row: tuple[Any, ...]) -> StoredRun:
-    """Returns a run from the columns of the blocks ``run`` and ``claimed_runs``."""
+    """Returns a run from the columns of the blocks ``run`` and ``take_runs``."""
     run_id, workflow, version, input, created_at, key, digest, priority, timeout = row[:9]
     rerun_of, parent_run, parent_pos, parent_attempt, depth = row[9:14]
     state, reason, error, started_at, finished_at, owner, epoch, seq, last, age = row[14:RUN_COLUMNS]

@@ -121,7 +121,10 @@ class RunQueries:
 
     def decisions(self, limit: int) -> list[StoredDecision]:
         rows = self._database.read("decisions", limit=limit)
-        return [StoredDecision(*row[:5], None if row[5] is None else decode_labels(row[5])) for row in rows]
+        return [
+            StoredDecision(run_id, version, pos, executor, reason, None if labels is None else decode_labels(labels))
+            for run_id, version, pos, executor, reason, labels in rows
+        ]
 
     def workflow(self, version: str) -> str | None:
         rows = self._database.read("workflow", version=version)

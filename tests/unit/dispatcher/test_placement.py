@@ -330,3 +330,44 @@ def test_an_explanation_calls_the_mode_what_the_configuration_calls_it() -> None
     found = explain(task, WorkflowSpec("w", (task,)), settings, Router(RoutingConfig()))
     assert found.decision.reason == "defaultExecutionMode distributed → workers"
     assert [step.considered for step in found.steps][4] == "defaultExecutionMode"
+
+
+# -- definitions that may run on workers only --------------------------------------------------------------------------
+@pytest.mark.parametrize("hub", [True, False])
+@pytest.mark.parametrize("selector", [None, "local", GPU])
+@pytest.mark.parametrize("said_by", ["task", "workflow"])
+@pytest.mark.parametrize("kind", ["shell", "python"])
+def test_a_task_of_a_remote_only_workflow_goes_to_workers_whatever_else_is_said(
+    task_of: Make, workflow_of: Make, hub: bool, selector: Any, said_by: str, kind: Any
+) -> None:
+    task = task_of(kind=kind, worker_selector=selector if said_by == "task" else None, executor="default")
+    workflow = workflow_of(task, worker_selector=selector if said_by == "workflow" else None, remote_only=True)
+    router = Router(RoutingConfig(rules=[RoutingRule("**", "default")]))
+    settings = PlacementSettings(hub_configured=hub, kinds={"default": frozenset({"python", "shell"})})
+    decision = decide(task, workflow, settings, router, "run")
+    assert decision.executor_key == "workers" and not lacks_hub(decision)
+    assert decision.labels == (GPU if selector == GPU else None)
+    assert decision.reason.startswith("the definition may run on workers only")
+    trace = explain(task, workflow, settings, router, "run")
+    assert (
+        trace.decision == decision and trace.steps[0].outcome == "chosen" and trace.steps[0].considered == "remote only"
+    )
+    if hub:
+        require_hub(decision, settings, task.full_name)
+    else:
+        with pytest.raises(HubUnavailable) as raised:
+            require_hub(decision, settings, task.full_name)
+        assert raised.value.code == "remote_only_without_hub"
+
+
+def test_a_handler_of_a_remote_only_workflow_goes_where_handlers_go(task_of: Make, workflow_of: Make) -> None:
+    task = task_of(kind="handler")
+    settings = PlacementSettings(kinds={"default": frozenset({"python"}), "pubsub": frozenset({"handler"})})
+    decision = decide(task, workflow_of(task, remote_only=True), settings, Router(RoutingConfig()))
+    assert decision.executor_key == "pubsub"
+
+
+def test_a_workflow_that_may_run_anywhere_has_no_such_step(task_of: Make, workflow_of: Make) -> None:
+    task = task_of()
+    trace = explain(task, workflow_of(task), PlacementSettings(), Router(RoutingConfig()))
+    assert "remote only" not in [step.considered for step in trace.steps]

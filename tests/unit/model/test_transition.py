@@ -596,7 +596,7 @@ def test_a_shadow_result_changes_nothing() -> None:
     transition = run.transition()
     shadow = msgspec.structs.replace(run.machine.event(0), shadow=True)
     assert not transition.result(ExecutionResult.success(shadow, 1), 0)
-    assert transition.empty and transition.answered == []
+    assert transition.empty and transition.open_after == 1
 
 
 def test_a_turn_that_did_not_apply_is_forgotten() -> None:

@@ -10,10 +10,11 @@ import msgspec
 from turnout.authoring.yaml.conditions import Condition
 from turnout.authoring.yaml.document import Secret as SecretDocument
 from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
-from turnout.authoring.yaml.expressions import Expressions, Scope
+from turnout.authoring.yaml.expressions import Expressions
 from turnout.authoring.yaml.findings import MAX_FINDINGS, Finding, Severity
 from turnout.authoring.yaml.marks import Marks
 from turnout.authoring.yaml.policies import RepeatPolicy
+from turnout.authoring.yaml.scope import Scope
 from turnout.authoring.yaml.shell_text import ShellTexts, is_posix
 from turnout.authoring.yaml.variables import Variable
 from turnout.errors import InvalidInput
@@ -34,6 +35,7 @@ from turnout.model.step import (
     Tolerance,
     Value,
 )
+from turnout.model.step_values import texts_in
 
 DEFAULT_SHELL = ("/bin/sh",)
 _FLAGS = {"pwsh": "-Command", "powershell": "-Command", "node": "-e", "perl": "-e", "ruby": "-e", "php": "-r"}
@@ -81,8 +83,17 @@ class BodyBuilder:
         self._report(where)
         return made
 
-    def value(self, value: Any, where: str) -> Value:
+    def value(self, value: Any, where: str, *, stored: bool = False) -> Value:
+        """Returns a JSON value with its texts in parts; one that is stored may have no secrets."""
         made = self.expressions.value(value)
+        for text in texts_in(made) if stored else ():
+            self.expressions.refuse_secrets(text)
+        self._report(where)
+        return made
+
+    def _word(self, word: str, where: str) -> Text:
+        made = self.expressions.text(word)
+        self.expressions.warn_of_secrets(made)
         self._report(where)
         return made
 
@@ -117,7 +128,7 @@ class BodyBuilder:
         return tuple(
             self._line(each, f"{where}.command")
             if isinstance(each, str)
-            else Program(tuple(self.text(word, f"{where}.command") for word in each))
+            else Program(tuple(self._word(word, f"{where}.command") for word in each))
             for each in step.command
         )
 

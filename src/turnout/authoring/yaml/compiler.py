@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from turnout.authoring.task import Task
-from turnout.authoring.workflow import Workflow
+from turnout.authoring.workflow import DEFAULT_PACKAGE, Workflow
 from turnout.authoring.yaml.bodies import Reporter
 from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.findings import Finding, has_errors
@@ -59,7 +59,10 @@ def compile_file(
     made: dict[str, YamlWorkflow] = {}
     for each in order:
         document, reporter = documents[each], Reporter(marks[each])
-        made[each] = _compiled(document, reporter, tasks, workflows, made, text, name)
+        # Two files may have local sub-workflows of the same name.
+        package = DEFAULT_PACKAGE if document is reading.documents[0] else reading.documents[0].name
+        builder = TaskBuilder(document, reporter, tasks, workflows, made)
+        made[each] = _compiled(document, reporter, builder, text, f"{name}.yaml", package)
         findings += reporter.findings
     findings.sort(key=lambda each: (each.source, each.line, each.column))
     sound = not has_errors(findings)
@@ -86,18 +89,11 @@ def _order(documents: Mapping[str, WorkflowDocument], marks: Mapping[str, Marks]
 
 
 def _compiled(
-    document: WorkflowDocument,
-    reporter: Reporter,
-    tasks: Mapping[str, AnyTask],
-    workflows: Mapping[str, AnyWorkflow],
-    local: Mapping[str, AnyWorkflow],
-    text: str,
-    name: str,
+    document: WorkflowDocument, reporter: Reporter, builder: TaskBuilder, text: str, where: str, package: str
 ) -> YamlWorkflow:
-    builder = TaskBuilder(document, reporter, tasks, workflows, local)
     nodes = builder.build()
-    source = YamlSource(document, nodes, builder.result(), builder.gate, f"{name}.yaml")
-    workflow = YamlWorkflow(document, source, text)
+    source = YamlSource(document, nodes, builder.result(), builder.gate, where)
+    workflow = YamlWorkflow(document, source, text, package)
     if not has_errors(reporter.findings):
         try:
             _ = workflow.spec

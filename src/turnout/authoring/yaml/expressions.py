@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import msgspec
-
 from turnout.authoring.yaml.findings import Severity
-from turnout.model.interpolation import Reference, Substitution, Text, path_text
+from turnout.authoring.yaml.scope import RESULT_FIELDS, USUAL, Scope
+from turnout.model.interpolation import Reference, Substitution, Text, path_text, references_in
 from turnout.model.names import suggest_similar
 from turnout.model.step import Constant, Fields, Interpolated, Items, Value
 
@@ -20,26 +19,6 @@ _PLAIN = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _PATH = re.compile(r"\.([A-Za-z0-9_-]+)|\[(-?\d+)\]")
 _SHELL_ONLY = re.compile(r"\$\{[^}\n]*\}")
 
-RESULT_FIELDS = ("stdout", "stderr", "exit_code", "output", "status")
-"""What ``${id.…}`` may name of a step's result; ``status`` is that of an HTTP response."""
-BUILT_IN = frozenset(
-    {
-        *("TURNOUT_RUN_ID", "TURNOUT_TASK_NAME", "TURNOUT_ATTEMPT", "TURNOUT_INDEX", "TURNOUT_IDEMPOTENCY_KEY"),
-        *("TURNOUT_TOKEN", "TURNOUT_WORKFLOW", "TURNOUT_STEP", "TURNOUT_PARAMS_JSON"),
-        *("DAG_NAME", "DAG_RUN_ID", "DAG_RUN_STEP_NAME", "DAG_PARAMS_JSON"),
-    }
-)
-"""Variables that every step has."""
-BUILT_IN_OF_HANDLERS = frozenset({"TURNOUT_RUN_STATUS", "DAG_RUN_STATUS"})
-"""Variables that steps under ``handler_on`` have as well."""
-_USUAL = frozenset(
-    {
-        *("HOME", "USER", "LOGNAME", "PATH", "PWD", "OLDPWD", "SHELL", "TMPDIR", "LANG", "TZ", "HOSTNAME", "HOST"),
-        *("UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO", "IFS", "TERM", "EDITOR", "DISPLAY", "XDG_CONFIG_HOME"),
-    }
-)
-"""Variables that machines and shells have by themselves."""
-
 
 class Issue(NamedTuple):
     """A problem of one text; its place is that of the text."""
@@ -47,21 +26,6 @@ class Issue(NamedTuple):
     severity: Severity
     code: str
     message: str
-
-
-class Scope(msgspec.Struct, frozen=True):
-    """The names that the texts of one step may refer to."""
-
-    names: frozenset[str] = frozenset()
-    """Parameters, variables, outputs of the steps before, secrets and built-in variables."""
-    steps: frozenset[str] = frozenset()
-    """Ids and names of the steps before."""
-    not_before: Mapping[str, str] = {}
-    """Names that exist and have no value yet: an output, an id or a name of another step, with that step's name."""
-    numbers: frozenset[str] = frozenset()
-    """Those of the names whose values are numbers."""
-    reads_files: bool = False
-    """True if dotenv files may set further names."""
 
 
 class Expression(NamedTuple):
@@ -132,7 +96,7 @@ class Expressions:
                 f"{match[0]}: {name!r} is no parameter, variable, output or step{suggest_similar(name, known)}",
             )
             return Expression(raw, reference, of_step=False)
-        if name not in assigned and name not in _USUAL and not self.scope.reads_files:
+        if name not in assigned and name not in USUAL and not self.scope.reads_files:
             self.report(
                 "warning",
                 "unknown_variable",
@@ -145,7 +109,7 @@ class Expressions:
         self.report(
             "warning",
             "raw_value",
-            f"${{raw:{name}}} is inserted without quotes: whoever sets {name!r} decides what the shell runs",
+            f"${{raw:{name}}} is inserted without quotes: its value decides what the shell runs",
         )
 
     # -- texts that no shell sees -------------------------------------------------------------------------------------
@@ -204,6 +168,28 @@ class Expressions:
                 )
         return Substitution(command)
 
+    def refuse_secrets(self, text: Text) -> None:
+        """Reports secrets in a value that is stored: the arguments of another task, or its items."""
+        for reference in references_in(text):
+            if reference.name in self.scope.secrets:
+                self.report(
+                    "error",
+                    "secret_stored",
+                    f"${{{reference.name}}} is a secret, and arguments and items are stored: declare the secret where "
+                    "it is used, in the workflow that is called",
+                )
+
+    def warn_of_secrets(self, text: Text) -> None:
+        """Reports secrets in the words of a program."""
+        for reference in references_in(text):
+            if reference.name in self.scope.secrets:
+                self.report(
+                    "warning",
+                    "secret_visible",
+                    f"${{{reference.name}}} is a secret, and other users of the machine can see the words of a "
+                    "program: write a line for the shell, or let the program read the variable",
+                )
+
     def value(self, value: Any) -> Value:
         """Returns a JSON value with its texts in parts."""
         match value:
@@ -216,32 +202,6 @@ class Expressions:
                 return Fields({str(name): self.value(each) for name, each in value.items()})
             case _:
                 return Constant(value)
-
-
-def is_constant(value: Value) -> bool:
-    """True if no text of the value is filled in."""
-    match value:
-        case Constant():
-            return True
-        case Items(items):
-            return all(map(is_constant, items))
-        case Fields(fields):
-            return all(map(is_constant, fields.values()))
-        case Interpolated():
-            return False
-
-
-def constant(value: Value) -> Any:
-    """Returns the JSON value of a constant one."""
-    match value:
-        case Items(items):
-            return [constant(each) for each in items]
-        case Fields(fields):
-            return {name: constant(each) for name, each in fields.items()}
-        case Constant(plain):
-            return plain
-        case Interpolated():
-            raise AssertionError("not a constant")
 
 
 def _part(key: str) -> str | int:

@@ -46,6 +46,8 @@ FINDING_CODES: Mapping[str, str] = {
     "not_inherited": "A base has a key, or a second document, that cannot be inherited.",
     "unknown_variable": "The `${…}` is not declared in the file: it is a variable of the machine, or empty.",
     "raw_value": "`${raw:…}` inserts a value without quotes, so the value can be a command.",
+    "secret_stored": "A secret stands in arguments or items, which are stored.",
+    "secret_visible": "A secret stands in the words of a program, which other users of the machine can see.",
     "arithmetic_value": "A text stands in arithmetic, where some shells run commands in a value.",
     "not_substituted": "The `${…}` stays as it is, since the shell or another interpreter would not expand it.",
     "no_effect": "The key has no effect on this kind of step.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
-from turnout.authoring.yaml.expressions import BUILT_IN, BUILT_IN_OF_HANDLERS, Scope
+from turnout.authoring.yaml.scope import BUILT_IN, BUILT_IN_OF_HANDLERS, Scope
 
 
 def is_handler(step: StepDocument) -> bool:
@@ -72,5 +72,6 @@ class Scopes:
             steps=frozenset(known),
             not_before=later,
             numbers=frozenset(each.name for each in document.params if each.type in ("integer", "number")),
+            secrets=frozenset(each.name for each in document.secrets),
             reads_files=bool(document.dotenv),
         )

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from turnout.authoring.child import ChildTask
-from turnout.authoring.invocation import open_signature
 from turnout.authoring.remote import remote
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
 from turnout.authoring.yaml.bodies import BodyBuilder, Reporter
+from turnout.authoring.yaml.calls import named_arguments, refuse_commands_only
 from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
-from turnout.authoring.yaml.expressions import constant, is_constant
 from turnout.authoring.yaml.inputs import input_name
 from turnout.authoring.yaml.scopes import Scopes
 from turnout.authoring.yaml.step_task import StepTask
@@ -34,6 +33,7 @@ from turnout.model.spec import (
     Template,
 )
 from turnout.model.step import ITEM, OUTPUTS, PARAMS, STEPS, Evaluation, StepSpec, Value
+from turnout.model.step_values import constant, is_constant
 
 AnyTask = Task[..., Any]
 AnyWorkflow = Workflow[..., Any]
@@ -109,10 +109,10 @@ class TaskBuilder:
         if step.call is not None:
             self._add_call(step, depends)
         elif step.handler is not None:
-            self._refuse_commands_only(step, "handler")
+            refuse_commands_only(step, "handler", self._reporter)
             self._add_called(step, depends, remote(step.name, handler=step.handler), None)
         elif step.python is not None:
-            self._refuse_commands_only(step, "python")
+            refuse_commands_only(step, "python", self._reporter)
             self._add_python(step, depends)
         else:
             self._add_commands(step, step.name, depends, None)
@@ -125,7 +125,11 @@ class TaskBuilder:
         mapped: Mapped | None = None
         if parallel is not None:
             mapped = Mapped((ITEM,), max_parallel=parallel.max_concurrent)
-            items = [] if parallel.items is None else [builder.value(each, step.where) for each in parallel.items]
+            items = (
+                []
+                if parallel.items is None
+                else [builder.value(each, f"{step.where}.parallel", stored=True) for each in parallel.items]
+            )
             if parallel.items is not None and all(map(is_constant, items)):
                 kwargs[ITEM] = Literally([constant(each) for each in items])
             else:
@@ -138,7 +142,7 @@ class TaskBuilder:
 
     def _add_call(self, step: StepDocument, depends: tuple[str, ...]) -> None:
         assert step.call is not None
-        self._refuse_commands_only(step, "call")
+        refuse_commands_only(step, "call", self._reporter)
         try:
             workflow = self._local.get(step.call) or self._workflows.get(step.call)
         except InvalidWorkflow as error:
@@ -172,12 +176,12 @@ class TaskBuilder:
         self, step: StepDocument, depends: tuple[str, ...], task: AnyTask, child: AnyWorkflow | None
     ) -> None:
         """Adds a task that gets arguments by name: constant ones directly, others from a task that evaluates them."""
-        named = self._named_arguments(step, task, child)
+        named = named_arguments(step, task, child, self._reporter)
         if named is None:
             return
         parallel = step.parallel
         builder = self._body(step, item=parallel is not None)
-        values = {name: builder.value(each, f"{step.where}.params") for name, each in named.items()}
+        values = {name: builder.value(each, f"{step.where}.params", stored=True) for name, each in named.items()}
         kwargs: dict[str, Template]
         mapped: Mapped | None = None
         if parallel is None and not step.preconditions and all(map(is_constant, values.values())):
@@ -189,31 +193,6 @@ class TaskBuilder:
             if parallel is not None:
                 mapped = Mapped(tuple(values), max_parallel=parallel.max_concurrent)
         self._put(step.name, task, step, depends, kwargs=kwargs, mapped=mapped)
-
-    def _named_arguments(self, step: StepDocument, task: AnyTask, child: AnyWorkflow | None) -> dict[str, Any] | None:
-        """Returns the arguments by name; None after what is wrong with them was reported."""
-        where = f"{step.where}.params"
-        if child is not None:
-            names = list(child.source.positional)
-        else:
-            names = list(open_signature(task.function).parameters) if step.python is not None else []
-        given = step.params
-        if len(given.positional) > len(names):
-            takes = f"takes {len(names)} by position" if names else "takes its arguments by name"
-            why = f"{where} has {len(given.positional)} arguments without a name, and {step.name!r} {takes}"
-            self._reporter.report("error", "bad_arguments", why, where)
-            return None
-        found = {**dict(zip(names, given.positional, strict=False)), **given.named}
-        if step.parallel is not None and not found:
-            found = _from_items(step, names)
-        known = [each.name for each in child.spec.params] if child is not None else names
-        takes_any = step.handler is not None or (child is None and _takes_any(task))
-        for name in found if not takes_any else ():
-            if name not in known:
-                why = f"{where} has {name!r}, which {step.call or step.python!r} does not take{suggest(name, known)}"
-                self._reporter.report("error", "bad_arguments", why, where)
-                return None
-        return found
 
     # -- parts --------------------------------------------------------------------------------------------------------
     def _add_evaluation(
@@ -231,7 +210,7 @@ class TaskBuilder:
         if step.parallel is not None:
             where = f"{step.where}.parallel"
             if step.parallel.items is not None:
-                items = tuple(builder.value(each, where) for each in step.parallel.items)
+                items = tuple(builder.value(each, where, stored=True) for each in step.parallel.items)
             else:
                 variable = builder.text(step.parallel.variable or "", where)
         evaluation = Evaluation(dict(arguments), items, variable, mapped=step.parallel is not None)
@@ -333,25 +312,6 @@ class TaskBuilder:
         where = f"{step.where}.{key}" if key else step.where
         self._reporter.report("error", code, why, where)
 
-    def _refuse_commands_only(self, step: StepDocument, kind: str) -> None:
-        """Reports keys that only a step with a command can have."""
-        on, retry = step.continue_on, step.retry_policy
-        faults = {
-            "repeat_policy": step.repeat_policy is not None,
-            "select": step.select is not None,
-            "stdout": step.stdout is not None,
-            "stderr": step.stderr is not None,
-            "signal_on_stop": step.signal_on_stop is not None,
-            "script": step.script is not None,
-            "continue_on": on is not None and bool(on.exit_code or on.output or on.mark_success),
-            "retry_policy": retry is not None and bool(retry.exit_code),
-        }
-        for key, wrong in faults.items():
-            if wrong:
-                part = {"continue_on": ": write `failure` and `skipped` only", "retry_policy": " with `exit_code`"}
-                why = f"{step.where} has `{key}`, which needs a command, and it has `{kind}`{part.get(key, '')}"
-                self._refuse(step, "needs_command", why, key)
-
 
 def _output_of(step: StepDocument) -> Template:
     """Returns the template of the value of the step's output variable."""
@@ -360,20 +320,6 @@ def _output_of(step: StepDocument) -> Template:
     if step.handler is not None or step.python is not None or step.parallel is not None:
         return FromTask(step.name)
     return FromTask(step.name, ("output",))
-
-
-def _from_items(step: StepDocument, names: list[str]) -> dict[str, Any]:
-    """Returns the arguments of a parallel step that has none of its own: the item, or its fields."""
-    assert step.parallel is not None
-    items = step.parallel.items or ()
-    if items and all(isinstance(each, dict) for each in items):
-        keys = dict.fromkeys(key for each in items for key in each)
-        return {key: f"${{ITEM.{key}}}" for key in keys}
-    return {names[0] if names else "item": "${ITEM}"}
-
-
-def _takes_any(task: AnyTask) -> bool:
-    return any(each.kind is each.VAR_KEYWORD for each in open_signature(task.function).parameters.values())
 
 
 def _shown(command: Any) -> str:

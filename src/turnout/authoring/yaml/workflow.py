@@ -8,7 +8,7 @@ from typing import Any
 from turnout.authoring.graph_builder import GraphBuilder
 from turnout.authoring.options import WorkflowOptions
 from turnout.authoring.task import Task
-from turnout.authoring.workflow import Workflow
+from turnout.authoring.workflow import DEFAULT_PACKAGE, Workflow
 from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.inputs import adapters, input_name, spec_params
 from turnout.authoring.yaml.tasks import Node
@@ -43,13 +43,16 @@ class YamlSource:
 class YamlWorkflow(Workflow[..., Any]):
     """A workflow of a YAML file. Its result is an object of the outputs of its steps."""
 
-    def __init__(self, document: WorkflowDocument, source: YamlSource, text: str) -> None:
+    def __init__(
+        self, document: WorkflowDocument, source: YamlSource, text: str, package: str = DEFAULT_PACKAGE
+    ) -> None:
         self.document = document
         """The document that it was compiled from."""
         self.text = text
         """The whole text of the file."""
         selector = document.worker_selector
         options: WorkflowOptions = {"timeout": document.timeout_sec or None, "worker_selector": selector}
+        options["package"] = package
         if isinstance(selector, dict) and document.affinity == "run":
             options["affinity"] = "run"
         self._set_up(source, document.name, options)

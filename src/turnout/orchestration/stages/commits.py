@@ -10,7 +10,6 @@ from functools import partial
 import msgspec
 
 from turnout.contracts.dispatcher import Dispatcher
-from turnout.errors import StoreUnreachable
 from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, TaskReadyEvent, clipped
 from turnout.model.names import split_task_id
@@ -22,7 +21,7 @@ from turnout.model.transition import Transition
 from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, PendingResult, RunTimers
 from turnout.orchestration.background import Background
 from turnout.orchestration.children.child_runs import ChildRuns
-from turnout.orchestration.ledger import Ledger
+from turnout.orchestration.ledger import Ledger, Outcomes
 from turnout.orchestration.messages import PendingCommit, error_of, given_up
 from turnout.orchestration.stages.capacity import Reservations
 from turnout.orchestration.stages.claims import Claims
@@ -64,20 +63,26 @@ class Commits:
 
     async def write(self, batch: list[PendingCommit]) -> None:
         """Commits these transitions. Returns when their effects are done."""
-        written = self._ledger.write([pending.write for pending in batch])
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # Effects follow from the ledger's outcome, not from the stage executor, which may be replaced meanwhile.
-        written.add_done_callback(partial(self._on_written, batch))
-        await asyncio.wait({written})
+        self._ledger.submit([pending.write for pending in batch], partial(self._on_written, batch, done))
+        await done
 
-    def _on_written(self, batch: list[PendingCommit], written: asyncio.Future[list[WriteOutcome]]) -> None:
-        if written.cancelled() or written.exception() is not None:
-            error = None if written.cancelled() else written.exception()
-            for pending in batch:
-                self._on_closed(pending, error or StoreUnreachable("the ledger is closed"))
-            return
+    def _on_written(self, batch: list[PendingCommit], done: asyncio.Future[None], outcomes: Outcomes) -> None:
+        try:
+            if isinstance(outcomes, BaseException):
+                for pending in batch:
+                    self._on_closed(pending, outcomes)
+            else:
+                self._on_outcomes(batch, outcomes)
+        finally:
+            if not done.done():
+                done.set_result(None)
+
+    def _on_outcomes(self, batch: list[PendingCommit], outcomes: Sequence[WriteOutcome]) -> None:
         dispatches: dict[str, list[TaskReadyEvent]] = {}
         durable: list[PendingResult] = []
-        for pending, outcome in self.yielding(list(zip(batch, written.result(), strict=True))):
+        for pending, outcome in self.yielding(list(zip(batch, outcomes, strict=True))):
             pending.owned.busy = False
             try:
                 if outcome.applied:
@@ -114,7 +119,10 @@ class Commits:
         if pending.submission is not None:
             self._replies.inserted(pending, pending.submission)
         for key, event in pending.events:
-            dispatches.setdefault(key, []).append(event)
+            if key in dispatches:
+                dispatches[key].append(event)
+            else:
+                dispatches[key] = [event]
             if shadowing:
                 self._shadow(machine, event, dispatches)
         for row in transition.rows.values():
@@ -147,7 +155,7 @@ class Commits:
             if machine.new.parent_run is not None:
                 self._children.ended(machine.new)
             self._runs.finish(owned)
-        elif owned.run_id not in self._runs:
+        elif self._runs.get(machine.new.run_id) is None:
             owned.dropped = True
         elif (
             owned.just_claimed

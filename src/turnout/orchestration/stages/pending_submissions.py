@@ -146,7 +146,7 @@ class SubmissionReplies:
         if submission.new.parent_run is None:
             self._waiters.add(submission.new.run_id, submission.final)
         submission.accept(submission.new.run_id)
-        if submission.new.run_id in self._runs:
+        if self._runs.get(submission.new.run_id) is not None:
             self._timers.deadline(pending.owned, 0.0)
         else:
             self._claims.request()

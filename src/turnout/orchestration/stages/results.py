@@ -102,7 +102,9 @@ class ResultIntake:
                 if acknowledges:
                     self._delivery.reassign([result])
             else:
-                runs.deliver(owned, position_in(result.run_id, result.task_id), result)
+                owned.results.append(PendingResult(position_in(result.run_id, result.task_id), result))
+                if not owned.queued:
+                    runs.enqueue(owned)
 
 
 class ResultCheck:

@@ -74,7 +74,8 @@ class WorkQueue:
 
     def put(self, item: Any) -> None:
         self._items.append(item)
-        self.wake()
+        if self._sleepers:
+            self.wake()
 
     def put_back(self, items: Sequence[Any]) -> None:
         self._items.extendleft(reversed(items))

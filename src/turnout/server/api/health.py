@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-from litestar import Controller, MediaType, Response, get
+from litestar import Controller, MediaType, get
 
-from turnout.errors import StoreError, TurnoutError
+from turnout.errors import RequestError, StoreError
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import Context
 from turnout.server.guards import open_to_all, requires
+from turnout.server.responses import ALWAYS, problems
 
 
 class Alive(msgspec.Struct, frozen=True):
@@ -19,15 +20,10 @@ class Alive(msgspec.Struct, frozen=True):
     status: Literal["ok"] = "ok"
 
 
-class Readiness(msgspec.Struct, frozen=True):
-    """The parts that the server needs to take requests, and their state."""
+class Ready(msgspec.Struct, frozen=True):
+    """The server can take requests."""
 
-    ready: bool
-    store: bool
-    """The database answers."""
-    orchestrator: bool
-    """The session of this orchestrator is alive."""
-    stopping: bool
+    status: Literal["ready"] = "ready"
 
 
 class HealthController(Controller):
@@ -35,43 +31,71 @@ class HealthController(Controller):
 
     tags = ("health",)
 
-    @get("/healthz", guards=[open_to_all], operation_id="healthz", sync_to_thread=False)
+    @get(
+        "/healthz",
+        guards=[open_to_all],
+        operation_id="healthz",
+        summary="Check that the server answers",
+        security=[{}],
+        sync_to_thread=False,
+    )
     def healthz(self) -> Alive:
         """Answers as long as the process serves requests."""
         return Alive()
 
-    @get("/readyz", guards=[open_to_all], operation_id="readyz")
-    async def readyz(self, context: Context) -> Response[Readiness]:
+    @get(
+        "/readyz",
+        guards=[open_to_all],
+        operation_id="readyz",
+        summary="Check that the server is ready",
+        security=[{}],
+        responses=problems("not_ready", "store_unreachable"),
+    )
+    async def readyz(self, context: Context) -> Ready:
         """Answers 200 if the database answers, the orchestrator's session is alive and the server is not stopping;
         else 503."""
-        found = await readiness(context)
-        return Response(found, status_code=200 if found.ready else 503)
+        state = await readiness(context)
+        if not all(state.values()):
+            missing = ", ".join(name for name, holds in state.items() if not holds)
+            raise RequestError(f"the server is not ready: not {missing}", code="not_ready", **state)
+        return Ready()
 
     @get(
         "/metrics",
         guards=[requires("viewer", loopback=True)],
         media_type=MediaType.TEXT,
         operation_id="metrics",
+        summary="Get metrics",
+        responses=problems(*ALWAYS),
     )
     async def metrics(self, context: Context) -> str:
-        """The metrics of all orchestrators, in the text format of Prometheus."""
-        return await context.in_thread(context.core.admin.metrics)
+        """The metrics of all orchestrators, and of the runs that ended since the server started, in the text format of
+        Prometheus."""
+        orchestrators = await context.in_thread(context.core.admin.metrics)
+        return orchestrators + await context.in_thread(context.run_metrics.text)
 
-    @get("/health/orchestration", guards=[requires("viewer")], operation_id="health_orchestration")
+    @get(
+        "/health/orchestration",
+        guards=[requires("viewer")],
+        operation_id="health_orchestration",
+        summary="Get the health of the orchestrators",
+        responses=problems(*ALWAYS),
+    )
     async def orchestration(self, context: Context) -> dict[str, Any]:
         """The health of the stage pools of all orchestrators. In the names of pools, "task" means run and "step"
         task."""
         return await context.in_thread(context.core.admin.health)
 
 
-async def readiness(context: ServerContext) -> Readiness:
-    """Returns whether the server can take requests."""
+async def readiness(context: ServerContext) -> dict[str, bool]:
+    """Returns what the server needs to take requests, each with whether it holds."""
     session = context.core.engine.session
     try:
-        alive = await context.in_thread(context.store.holders_alive, [session.id])
-        store = True
-    except (StoreError, TurnoutError):
-        alive, store = frozenset[str](), False
-    orchestrator = session.id in alive or not context.core.config.drives
-    ready = store and orchestrator and not context.stopping
-    return Readiness(ready=ready, store=store, orchestrator=orchestrator, stopping=context.stopping)
+        alive, answers = await context.in_thread(context.store.holders_alive, [session.id]), True
+    except StoreError:
+        alive, answers = frozenset[str](), False
+    return {
+        "store_answers": answers,
+        "orchestrator_alive": session.id in alive or not context.core.config.drives,
+        "serving": not context.stopping,
+    }

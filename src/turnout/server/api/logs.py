@@ -44,7 +44,7 @@ class LogsController(Controller):
         responses=answers(LogPage, *ERRORS, example=EXAMPLE, description="A page of lines."),
     )
     async def run_logs(self, context: Context, run_id: RunId, limit: Limit = 1_000, cursor: Cursor = None) -> LogPage:
-        """What all attempts of the run printed and logged, merged."""
+        """Returns what all attempts of the run printed and logged, merged."""
         return await context.in_thread(_page, context, run_id, None, None, limit, cursor)
 
     @get(
@@ -56,7 +56,7 @@ class LogsController(Controller):
     async def task_logs(
         self, context: Context, run_id: RunId, task: TaskName, limit: Limit = 1_000, cursor: Cursor = None
     ) -> LogPage:
-        """What all attempts of a task printed and logged; of a mapped task, those of all its items."""
+        """Returns what all attempts of a task printed and logged; of a mapped task, those of all its items."""
         return await context.in_thread(_page, context, run_id, task, None, limit, cursor)
 
     @get(
@@ -74,7 +74,7 @@ class LogsController(Controller):
         limit: Limit = 1_000,
         cursor: Cursor = None,
     ) -> LogPage:
-        """What one attempt of a task printed and logged."""
+        """Returns what one attempt of a task printed and logged."""
         return await context.in_thread(_page, context, run_id, task, attempt, limit, cursor)
 
     @get(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from litestar.params import Parameter
+from litestar.params import HeaderParameter, Parameter
 
 from turnout.errors import RequestError
 from turnout.server.preconditions import MAX_KEY
@@ -31,8 +31,8 @@ Time = Annotated[
 ]
 IdempotencyKey = Annotated[
     str | None,
-    Parameter(
-        header="Idempotency-Key",
+    HeaderParameter(
+        name="Idempotency-Key",
         max_length=MAX_KEY + 2,
         description="The same key with the same body gives the same run, and with another body 409. Keys are those of "
         "one workflow.",
@@ -40,8 +40,8 @@ IdempotencyKey = Annotated[
 ]
 LastEventId = Annotated[
     str | None,
-    Parameter(
-        header="Last-Event-ID",
+    HeaderParameter(
+        name="Last-Event-ID",
         max_length=128,
         description="The id of the last event that the client has; the stream continues behind it.",
     ),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from asyncio import wrap_future
 
+import msgspec
 from litestar import Controller, get, post, put
+from litestar.params import JSONBody
 
 from turnout.dispatcher import DefaultDispatcher
+from turnout.dispatcher.placement import depends_on_input
 from turnout.dispatcher.routing import Router
 from turnout.dispatcher.what_if import PastDecision, replay
 from turnout.errors import DefinitionError, RunNotFound
@@ -56,11 +59,12 @@ class RoutingController(Controller):
             CheckedRouting,
             "unknown_executor",
             "no_dispatcher",
+            takes_body=True,
             example=CHECKED_EXAMPLE,
             description="The rules can work; what is doubtful is listed.",
         ),
     )
-    async def validate(self, context: Context, data: Routing) -> CheckedRouting:
+    async def validate(self, context: Context, data: JSONBody[Routing]) -> CheckedRouting:
         """Checks rules against the executors and workflows of this server. Nothing is changed."""
         warnings = await context.in_thread(_dispatcher(context).check, data.config())
         return CheckedRouting(routing=data, warnings=warnings)
@@ -73,11 +77,12 @@ class RoutingController(Controller):
             CheckedRouting,
             "unknown_executor",
             "no_dispatcher",
+            takes_body=True,
             example=CHECKED_EXAMPLE,
             description="The rules are in force.",
         ),
     )
-    async def replace(self, context: Context, data: Routing) -> CheckedRouting:
+    async def replace(self, context: Context, data: JSONBody[Routing]) -> CheckedRouting:
         """Replaces all rules of this server at once, or refuses them as a whole if one is invalid. The new version is
         recorded in the database; attempts that run keep their decision. Other servers on the same database keep
         their rules: send the request to each, or change their configuration. A restart returns to the configuration."""
@@ -93,6 +98,7 @@ class RoutingController(Controller):
             WhatIfResult,
             "unknown_executor",
             "no_dispatcher",
+            takes_body=True,
             example=WhatIfResult(
                 replayed=1_000,
                 differences=[
@@ -108,7 +114,7 @@ class RoutingController(Controller):
             description="The decisions that would be others.",
         ),
     )
-    async def what_if(self, context: Context, data: WhatIfRequest) -> WhatIfResult:
+    async def what_if(self, context: Context, data: JSONBody[WhatIfRequest]) -> WhatIfResult:
         """Replays the latest decisions, as they are stored with their tasks, against other rules, and returns those
         that would be others. Nothing is changed."""
         dispatcher, config = _dispatcher(context), data.routing.config()
@@ -141,4 +147,14 @@ def _decisions(context: ServerContext, limit: int) -> list[PastDecision]:
             continue
         decision = DispatchDecision(stored.executor, stored.reason or "", stored.labels)
         found.append(PastDecision(stored.run_id, graph.tasks[stored.pos], graph.spec, decision))
-    return found
+    return _with_inputs(context, found)
+
+
+def _with_inputs(context: ServerContext, decisions: list[PastDecision]) -> list[PastDecision]:
+    """Returns the decisions with the input of their runs, where labels take values of it. Blocks."""
+    needed = {each.run_id for each in decisions if depends_on_input(each.task, each.workflow)}
+    if not needed:
+        return decisions
+    runs = context.store.runs_by_id(sorted(needed))
+    inputs = {run.new.run_id: msgspec.json.decode(run.new.input) for run in runs}
+    return [msgspec.structs.replace(each, input=inputs.get(each.run_id, {})) for each in decisions]

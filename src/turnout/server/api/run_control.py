@@ -6,8 +6,9 @@ from asyncio import Semaphore, gather, timeout, wrap_future
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any
 
+import msgspec
 from litestar import Controller, Response, delete, post
-from litestar.params import Body, Parameter
+from litestar.params import JSONBody, Parameter
 
 from turnout.errors import RequestError, TurnoutError, WaitTimedOut
 from turnout.model.rows import StoredRun
@@ -56,7 +57,6 @@ Wait = Annotated[
         description="Seconds to wait for the end of the run. `ended` of the answer says whether it has ended.",
     ),
 ]
-StartBody = Annotated[StartRequest, Body(title="Run to start", description="The workflow by name, and its parameters.")]
 
 
 class RunControl(Controller):
@@ -71,11 +71,18 @@ class RunControl(Controller):
         summary="Start a run",
         opt={UNBOUNDED: True},
         responses=answers(
-            StartedRun, *START, "too_busy", "hub_unavailable", status=201, example=START_EXAMPLE, description=STARTED
+            StartedRun,
+            *START,
+            "too_busy",
+            "hub_unavailable",
+            status=(201, 200),
+            takes_body=True,
+            example=START_EXAMPLE,
+            description=STARTED,
         ),
     )
     async def start(
-        self, context: Context, data: StartBody, idempotency_key: IdempotencyKey = None, wait: Wait = None
+        self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None, wait: Wait = None
     ) -> Response[StartedRun]:
         """Starts a run of a workflow by name, and answers once it is durable; with ``wait``, once it has ended."""
         return _started(
@@ -88,11 +95,18 @@ class RunControl(Controller):
         guards=OPERATOR,
         summary="Enqueue a run",
         responses=answers(
-            StartedRun, *START, "too_busy", "hub_unavailable", status=201, example=START_EXAMPLE, description=STARTED
+            StartedRun,
+            *START,
+            "too_busy",
+            "hub_unavailable",
+            status=(201, 200),
+            takes_body=True,
+            example=START_EXAMPLE,
+            description=STARTED,
         ),
     )
     async def enqueue(
-        self, context: Context, data: StartBody, idempotency_key: IdempotencyKey = None
+        self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None
     ) -> Response[StartedRun]:
         """Stores a run without an owner: any orchestrator on the database that has its code claims it."""
         return _started(await submit(context, lambda: start_request(context.core, data, idempotency_key, enqueue=True)))
@@ -104,10 +118,16 @@ class RunControl(Controller):
         guards=OPERATOR,
         summary="Cancel a run",
         responses=answers(
-            Run, "run_not_found", "run_ended", "wait_timed_out", example=EXAMPLE, description="The cancelled run."
+            Run,
+            "run_not_found",
+            "run_ended",
+            "wait_timed_out",
+            takes_body=True,
+            example=EXAMPLE,
+            description="The cancelled run.",
         ),
     )
-    async def cancel(self, context: Context, run_id: RunId, data: CancelRequest | None = None) -> Run:
+    async def cancel(self, context: Context, run_id: RunId, data: JSONBody[CancelRequest | None] = None) -> Run:
         """Cancels a run from any state that is not an end, and answers once that is committed."""
         return await _command(context, run_id, "cancel", (data or CancelRequest()).reason)
 
@@ -164,7 +184,7 @@ class RunControl(Controller):
             *KEY,
             "too_busy",
             "hub_unavailable",
-            status=201,
+            status=(201, 200),
             example=START_EXAMPLE,
             description=STARTED,
         ),
@@ -190,7 +210,7 @@ class RunControl(Controller):
             *KEY,
             "too_busy",
             "hub_unavailable",
-            status=201,
+            status=(201, 200),
             example=START_EXAMPLE,
             description=STARTED,
         ),
@@ -199,7 +219,7 @@ class RunControl(Controller):
         self,
         context: Context,
         run_id: RunId,
-        data: RerunRequest | None = None,
+        data: JSONBody[RerunRequest | None] = None,
         idempotency_key: IdempotencyKey = None,
         wait: Wait = None,
     ) -> Response[StartedRun]:
@@ -242,11 +262,12 @@ class RunControl(Controller):
         responses=answers(
             BulkResult,
             "empty_filter",
+            takes_body=True,
             example=BulkResult(dry_run=True, runs=[BulkOutcome(run_id=RUN_ID, state=RunState.RUNNING)], more=False),
             description="What became of each run.",
         ),
     )
-    async def cancel_many(self, context: Context, data: BulkCancelRequest) -> BulkResult:
+    async def cancel_many(self, context: Context, data: JSONBody[BulkCancelRequest]) -> BulkResult:
         """Cancels the runs that fulfil every condition and have not ended, the newest first."""
         open_states = [state for state in RunState if state not in RUN_TERMINAL]
         wanted = _selected(data.filter, open_states)
@@ -267,6 +288,7 @@ class RunControl(Controller):
         responses=answers(
             BulkResult,
             "empty_filter",
+            takes_body=True,
             example=BulkResult(
                 dry_run=False,
                 runs=[BulkOutcome(run_id=RUN_ID, state=RunState.FAILED, new_run=RUN_ID)],
@@ -275,7 +297,7 @@ class RunControl(Controller):
             description="What became of each run.",
         ),
     )
-    async def rerun_many(self, context: Context, data: BulkRerunRequest) -> BulkResult:
+    async def rerun_many(self, context: Context, data: JSONBody[BulkRerunRequest]) -> BulkResult:
         """Starts a new run for each run that fulfils every condition and failed or was cancelled, the newest first.
         Each begins at what failed."""
         wanted = _selected(data.filter, [RunState.FAILED, RunState.CANCELLED])
@@ -330,8 +352,8 @@ async def _apply(context: ServerContext, run: StoredRun, kind: str, reason: str 
 
 def _selected(selection: RunSelection, states: Sequence[RunState]) -> RunFilter:
     """Returns the filter of a bulk request, among runs in these states."""
-    given = {name: getattr(selection, name) for name in RunSelection.__struct_fields__}
-    conditions = {name: value for name, value in given.items() if value not in (None, (), False)}
+    given = msgspec.structs.asdict(selection)
+    conditions: dict[str, Any] = {name: value for name, value in given.items() if value not in (None, (), False)}
     if not conditions:
         raise RequestError(
             "the filter has no condition: a bulk request about all runs has to say so, for example with states",
@@ -345,7 +367,7 @@ def _selected(selection: RunSelection, states: Sequence[RunState]) -> RunFilter:
             code="empty_filter",
             field="filter.states",
         )
-    return RunFilter(**{**conditions, "states": wanted})
+    return msgspec.structs.replace(RunFilter(**conditions), states=wanted)
 
 
 async def _bulk(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import get
-from litestar.params import Parameter
+from litestar.params import Parameter, QueryParameter
 
 from turnout.model.rows import StoredRun
 from turnout.model.run_filter import RunFilter
@@ -53,7 +53,7 @@ class RunsController(RunControl):
         ] = None,
         states: Annotated[
             list[RunState] | None,
-            Parameter(query="state", description="One of these states; may be repeated.", max_items=7),
+            QueryParameter(name="state", description="One of these states; may be repeated.", max_items=7),
         ] = None,
         key: Annotated[str | None, Parameter(max_length=400, description="The idempotency key.")] = None,
         parent: Annotated[str | None, Parameter(max_length=64, description="The id of the parent run.")] = None,
@@ -117,8 +117,8 @@ class RunsController(RunControl):
         ),
     )
     async def get_result(self, context: Context, run_id: RunId) -> RunResult:
-        """What a completed run returned. A run that has not ended, or did not complete, is answered with 409; the
-        problem document of a failed run has ``failures``, one for each failed task."""
+        """Returns the result of a completed run. A run that has not ended, or did not complete, is answered with 409;
+        the problem document of a failed run has ``failures``, one for each failed task."""
 
         def read() -> RunResult:
             run = find(context, run_id)

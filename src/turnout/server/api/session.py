@@ -17,6 +17,7 @@ from turnout.server.caller import COOKIE
 from turnout.server.dependencies import ByCaller, Context
 from turnout.server.exchange import Caller, exchange_of
 from turnout.server.guards import open_to_all, requires
+from turnout.server.responses import ALWAYS, answers, problems
 
 
 class SignIn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -35,12 +36,32 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     """Sent back in the header ``X-CSRF-Token`` with every change; None for callers with a token."""
 
 
+EXAMPLE = Session(name="ci", role=Role.OPERATOR)
+
+
 class SessionController(Controller):
     """The session of a browser."""
 
     tags = ("session",)
 
-    @post("/api/v1/session", guards=[open_to_all], status_code=201, operation_id="sign_in", security=[{}])
+    @post(
+        "/api/v1/session",
+        guards=[open_to_all],
+        operation_id="sign_in",
+        summary="Sign in",
+        security=[{}],
+        responses=answers(
+            Session,
+            "unknown_token",
+            "revoked_token",
+            "expired_token",
+            "unknown_code",
+            status=201,
+            takes_body=True,
+            example=EXAMPLE,
+            description="The session; its secret is in the cookie.",
+        ),
+    )
     async def sign_in(
         self, data: JSONBody[SignIn], request: Request[Any, Any, Any], context: Context
     ) -> Response[Session]:
@@ -66,13 +87,26 @@ class SessionController(Controller):
         body = Session(name=row.name, role=row.role, csrf_token=csrf_token(made.secret))
         return Response(body, status_code=201, cookies=[cookie])
 
-    @get("/api/v1/session", guards=[requires("viewer")], operation_id="get_session", sync_to_thread=False)
+    @get(
+        "/api/v1/session",
+        guards=[requires("viewer")],
+        operation_id="get_session",
+        summary="Get the caller",
+        sync_to_thread=False,
+        responses=answers(Session, example=EXAMPLE, description="The caller's name and role."),
+    )
     def show(self, caller: ByCaller, request: Request[Any, Any, Any]) -> Session:
         """The caller's name and role; for a browser, also what it has to send with changes."""
         secret = request.cookies.get(COOKIE) if caller.via == "cookie" else None
         return Session(name=caller.name, role=caller.role, csrf_token=csrf_token(secret) if secret else None)
 
-    @delete("/api/v1/session", guards=[requires("viewer")], operation_id="sign_out")
+    @delete(
+        "/api/v1/session",
+        guards=[requires("viewer")],
+        operation_id="sign_out",
+        summary="Sign out",
+        responses=problems(*ALWAYS),
+    )
     async def sign_out(self, caller: ByCaller, context: Context) -> Response[None]:
         """Signs a browser out. A token is not revoked by it."""
         if caller.via != "cookie":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from litestar import Controller, get
-from litestar.params import Parameter
+from litestar.params import Parameter, QueryParameter
 
 from turnout.model.states import TaskState
 from turnout.runner.run_reader import TaskDetail, task_detail
@@ -78,7 +78,7 @@ class TasksController(Controller):
         context: Context,
         run_id: RunId,
         states: Annotated[
-            list[TaskState] | None, Parameter(query="state", description="One of these states.", max_items=7)
+            list[TaskState] | None, QueryParameter(name="state", description="One of these states.", max_items=7)
         ] = None,
         group: Annotated[str | None, Parameter(description="Only items of this mapped task.", max_length=400)] = None,
         limit: Limit = 100,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from litestar import Controller, get, post
-from litestar.params import Parameter
+from litestar.params import JSONBody, Parameter
 
 from turnout.model.workers import WorkerView
 from turnout.runner.live_sessions import find_worker
@@ -69,7 +69,9 @@ class WorkersController(Controller):
             description="The worker as it was when the drain was requested.",
         ),
     )
-    async def drain(self, context: Context, worker: WorkerName, data: DrainRequest | None = None) -> WorkerView:
+    async def drain(
+        self, context: Context, worker: WorkerName, data: JSONBody[DrainRequest | None] = None
+    ) -> WorkerView:
         """Drains a worker: from its next heartbeat on it finishes what it has, and then it leaves."""
         reason = (data or DrainRequest()).reason
         return await context.in_thread(context.core.admin.drain_worker, worker, reason)

@@ -15,6 +15,8 @@ from turnout.errors import DatabaseNotFound, StoreError, StoreReadOnly, StoreUnu
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.access import AccessTables
 from turnout.store.database import Database, shown_url
+from turnout.store.definitions import Definitions
+from turnout.store.figures import Figures
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
@@ -82,7 +84,9 @@ class Listener:
                     self._on_wake(topic)
 
 
-class PostgresStore(Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables):
+class PostgresStore(
+    Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+):
     """The store on PostgreSQL."""
 
     _database: Database

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -18,7 +19,9 @@ from turnout.store.postgres.pool import Connection, ConnectionPool
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.queries import Dialect, load_blocks
 
-Cursor: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
+Cursor: TypeAlias = psycopg.RawCursor[tuple[Any, ...]]
+
+_NAMED = re.compile(r"%\((\w+)\)s")
 
 
 def with_items(statement: str, blocks: Mapping[str, str]) -> str:
@@ -34,6 +37,22 @@ def with_items(statement: str, blocks: Mapping[str, str]) -> str:
     return statement
 
 
+class NumberedStatement(NamedTuple):
+    """A block as the server takes it: ``$1`` in place of names, which the driver would look for in every execution."""
+
+    text: bytes
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, block: str) -> NumberedStatement:
+        names = tuple(dict.fromkeys(_NAMED.findall(block)))
+        text = _NAMED.sub(lambda found: f"${names.index(found[1]) + 1}", block)
+        return cls(text.replace("%%", "%").encode(), names)
+
+    def values(self, params: Mapping[str, Any]) -> list[Any]:
+        return [params[name] for name in self.names]
+
+
 class PostgresDatabase:
     """Runs blocks of SQL on a bounded pool; the ledger's lanes and lease renewal have connections of their own."""
 
@@ -45,13 +64,14 @@ class PostgresDatabase:
         blocks = load_blocks("postgres")
         # Few writes need all parts, and every part of a statement costs time, also if it finds no rows.
         answering = blocks["update_batch"].replace("/*answers*/", blocks["answers"])
-        self._blocks = {
+        parts = {
             **blocks,
             "update_and_answer": answering,
             "update_and_add": with_items(blocks["update_batch"], blocks),
             "update_add_and_answer": with_items(answering, blocks),
             "insert_with_others": blocks["insert_batch"].replace("/*others*/", blocks["inserted_others"]),
         }
+        self.statements = {name: NumberedStatement.of(block) for name, block in parts.items()}
         self.pool = ConnectionPool(self.connect, settings.pool_size, settings.pool_patience)
         self._own: dict[tuple[threading.Thread, str], Connection] = {}
         self._local = threading.local()
@@ -172,7 +192,8 @@ class PostgresDatabase:
 
     def execute(self, connection: Connection, block: str, params: dict[str, Any]) -> Cursor:
         """Returns the block's cursor, not fetched yet."""
-        return connection.execute(self._blocks[block].encode(), params)
+        statement = self.statements[block]
+        return psycopg.RawCursor(connection).execute(statement.text, statement.values(params))
 
 
 def _parsed(url: str) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from turnout.model.names import suggest_similar
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.access import AccessTables
 from turnout.store.database import Database
+from turnout.store.definitions import Definitions
+from turnout.store.figures import Figures
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
@@ -69,7 +71,9 @@ def _is_sqlite(path: Path) -> bool:
     return not begin or begin == MAGIC
 
 
-class SqliteStore(Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables):
+class SqliteStore(
+    Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1

@@ -85,6 +85,17 @@ def test_what_cannot_work_is_an_error_with_its_place(text: str, where: tuple[int
     assert not found.workflows
 
 
+def test_a_secret_is_no_argument_and_is_warned_of_in_the_words_of_a_program() -> None:
+    text = "secrets: [{name: S, provider: env, key: S}]\nsteps:\n"
+    stored = compiled(f"{text}  - {{name: a, call: elsewhere, params: {{what: '${{S}}'}}}}\n")
+    assert [each.code for each in stored.findings if each.severity == "error"] == ["secret_stored"]
+    items = compiled(f"{text}  - {{name: a, command: ls, parallel: ['${{S}}']}}\n")
+    assert [each.code for each in items.findings if each.severity == "error"] == ["secret_stored"]
+    seen = compiled(f"{text}  - {{name: a, command: [curl, '${{S}}']}}\n")
+    assert [each.code for each in seen.findings if each.severity == "warning"] == ["secret_visible"]
+    assert not [each for each in compiled(f"{text}  - curl ${{S}}\n").findings if each.severity != "note"]
+
+
 def test_all_errors_of_a_file_are_found_at_once_in_the_order_of_their_places() -> None:
     found = compiled(
         "steps:\n"

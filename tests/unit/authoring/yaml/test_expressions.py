@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnout.authoring.yaml.expressions import Expressions, Scope, constant, is_constant
+from turnout.authoring.yaml.expressions import Expressions
+from turnout.authoring.yaml.scope import Scope
 from turnout.authoring.yaml.shell_text import ShellTexts, is_posix
 from turnout.model.interpolation import Reference, Substitution, filled
 from turnout.model.step import Interpolated
+from turnout.model.step_values import constant, is_constant
 
 SCOPE = Scope(
     names=frozenset({"NAME", "OUT", "N", "A_1", "1"}),

@@ -61,7 +61,7 @@ class WhatIfRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a task goes, and why."""
+    """The executor of a task, and the reason."""
 
     executor: str
     labels: dict[str, str] | None = None
@@ -81,7 +81,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WhatIfResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rules would change."""
+    """The decisions that the rules would change."""
 
     replayed: int
     """Decisions that were looked at."""

@@ -70,7 +70,7 @@ class RunInput(msgspec.Struct, frozen=True):
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a completed run returned."""
+    """The result of a completed run."""
 
     run_id: str
     result: Any
@@ -104,13 +104,13 @@ class StartedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CancelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why a run is cancelled."""
+    """The reason of a cancellation."""
 
     reason: Annotated[str, Meta(min_length=1, max_length=1_000)] = "cancelled"
 
 
 class RerunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a run is repeated as a new run that keeps what was finished."""
+    """The repetition of a run as a new run that keeps what was finished."""
 
     from_task: Annotated[str, Meta(min_length=1, max_length=400)] | None = None
     """The task to start from; without it, what failed."""
@@ -119,7 +119,7 @@ class RerunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class RunSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which runs a bulk request is about: conditions that must all hold. At least one is needed."""
+    """The runs that a bulk request is about: conditions that must all hold. At least one is needed."""
 
     workflow: Name | None = None
     states: tuple[RunState, ...] = ()
@@ -150,7 +150,7 @@ class BulkRerunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class BulkOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one run of a bulk request."""
+    """The outcome for one run of a bulk request."""
 
     run_id: str
     state: RunState
@@ -163,7 +163,7 @@ class BulkOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class BulkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of the runs of a bulk request."""
+    """The outcome of a bulk request."""
 
     dry_run: bool
     runs: list[BulkOutcome]
@@ -172,7 +172,7 @@ class BulkResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeletedRuns(msgspec.Struct, frozen=True, kw_only=True):
-    """What was deleted with a run."""
+    """The number of deleted runs and rows."""
 
     runs: int
     """The run and its child runs."""

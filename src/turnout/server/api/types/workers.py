@@ -25,6 +25,6 @@ class WorkerDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DrainRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why a worker is drained."""
+    """The reason of a drain."""
 
     reason: Annotated[str, Meta(min_length=1, max_length=1_000)] = "drained"

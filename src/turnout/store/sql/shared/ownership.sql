@@ -64,7 +64,8 @@ select
     or exists (select 1 from run /*sqlite indexed by run_owner */ where owner is not null
         and not exists (select 1 from session where session.id = run.owner and session.ended_at is null)),
     exists (select 1 from command where done_at is null and exists (select 1 from run
-        where run.id = command.run_id and run.state in ('completed', 'failed', 'cancelled')))
+        where run.id = command.run_id and run.state in ('completed', 'failed', 'cancelled'))),
+    (select revision from definition_revision)
 
 -- name: session_health
 select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,
@@ -167,6 +168,9 @@ update run set
     started_at = coalesce(started_at, :now),
     state = case when state = 'pending' then 'running' else state end
 where id in {ids uuid}
+returning id, workflow, version, input, created_at, key, input_digest, priority,
+    timeout, rerun_of, parent_run, parent_pos, parent_attempt, depth,
+    state, reason, error, started_at, finished_at, owner, epoch, seq, null, :now - submitted_at, submitted_at
 
 -- name: fence_tasks
 -- The epoch lives on the task rows too: comparing the run row's alone would let an old owner's write that is already
@@ -180,15 +184,12 @@ where run_id in {ids uuid} and state in ('pending', 'ready', 'running')
     -- The tasks of a run that had no owner before have the first owner's epoch already.
     and epoch <> (select run.epoch from run where run.id = task.run_id)
 
--- name: claimed_runs
-select run.id, run.workflow, run.version, run.input, run.created_at, run.key, run.input_digest, run.priority,
-    run.timeout, run.rerun_of, run.parent_run, run.parent_pos, run.parent_attempt, run.depth,
-    run.state, run.reason, run.error, run.started_at, run.finished_at,
-    run.owner, run.epoch, run.seq, (select max(seq) from history_commit where run_id = run.id),
-    :now - run.submitted_at,
-    coalesce((select spec from workflow where workflow.version = run.version), '')
-from run where run.id in {ids uuid}
-order by run.priority desc, run.submitted_at, run.id
+-- name: last_seqs
+-- A run's row has the sequence number of its own last move; its tasks' moves come after it.
+select run_id, max(seq) from history_commit where run_id in {ids uuid} group by run_id
+
+-- name: specs
+select version, spec from workflow where version in {versions}
 
 -- name: claimed_tasks
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.model.masking import MASK, Masker
+from turnout.model.secret_mask import MASK, Masker
 
 SECRETS = ["s3cret", "abc", "abcabd", "line one\nthe second line"]
 
