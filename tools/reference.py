@@ -4,13 +4,14 @@
     python tools/reference.py --check   # names the pages that are not current, and fails if there are any
 
 A part stands between ``<!-- generated: NAME -->``, or ``<!-- generated: settings TABLE -->``, and ``<!-- end -->``. The
-site is built with the parts made anew; a test compares the files.
+site is built with the parts made anew; a test compares the files. The JSON Schema of workflow files is generated whole.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -157,7 +158,7 @@ def raised_codes() -> dict[str, set[str]]:
             if isinstance(node, ast.Call):
                 given = [each.value for each in node.keywords if each.arg == "code"]
                 called = node.func.id if isinstance(node.func, ast.Name) else ""
-                if called in ("_refuse", "Problem") and len(node.args) > 1:
+                if called in ("_refuse", "refuse", "Problem") and len(node.args) > 1:
                     given += node.args
                 for each in given:
                     if isinstance(each, ast.Constant) and isinstance(each.value, str):
@@ -231,12 +232,158 @@ def setting_tables() -> set[str]:
     return {POOLS if row.table.startswith(POOLS) else row.table or "root" for row in setting_rows()}
 
 
+# -- workflow files ----------------------------------------------------------------------------------------------------
+
+SCHEMA = REFERENCE / "workflow.schema.json"
+
+
+def workflow_keys_part(wanted: str) -> list[str]:
+    """Returns the keys of one table of a workflow file."""
+    from turnout.authoring.yaml.key_reference import key_rows
+
+    rows: list[tuple[str, ...]] = []
+    for row in key_rows(wanted):
+        names = " or ".join(f"`{name}`" for name in (row.name, *row.also))
+        default = row.default
+        if row.required:
+            shown = "required"
+        elif isinstance(default, str | int | float) and default != "":
+            shown = f"`{json.dumps(default).strip(chr(34))}`"
+        else:
+            shown = "none"
+        later = " *It is checked, and takes no effect in this version.*" if row.later else ""
+        rows.append((names, row.type[0].upper() + row.type[1:], shown, row.description + later, f"`{row.example}`"))
+    return table(("key", "value", "default", "meaning", "example"), rows)
+
+
+def findings_part() -> list[str]:
+    from turnout.authoring.yaml.findings import FINDING_CODES
+
+    return table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in FINDING_CODES.items()])
+
+
+def refused_variables_part() -> list[str]:
+    from turnout.model.variables import REFUSED_PREFIXES, REFUSED_VARIABLES
+
+    names = [*(f"`{prefix}*`" for prefix in REFUSED_PREFIXES), *(f"`{name}`" for name in sorted(REFUSED_VARIABLES))]
+    return [", ".join(names) + ".", ""]
+
+
+# -- REST API ----------------------------------------------------------------------------------------------------------
+
+
+COMMON_CODES = frozenset(
+    {"malformed_request", "no_token", "role_too_low", "invalid_request", "too_many_requests", "store_unreachable"}
+) | frozenset({"body_too_large", "unsupported_media_type"})
+"""Codes that every operation may answer with; the page names them once."""
+
+
+def openapi() -> dict[str, Any]:
+    from turnout.server.app import openapi_document
+
+    return openapi_document()
+
+
+def shown_type(schema: dict[str, Any]) -> str:
+    """Returns a JSON Schema in a few words: the name of a type is a link to it."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{short_type(name)}](#{short_type(name).lower()})"
+    if "oneOf" in schema or "anyOf" in schema:
+        parts = [shown_type(each) for each in schema.get("oneOf") or schema["anyOf"] if each.get("type") != "null"]
+        return " or ".join(dict.fromkeys(parts)) or "any"
+    if "enum" in schema:
+        return ", ".join(f"`{each}`" for each in schema["enum"] if each is not None)
+    kind = schema.get("type", "any")
+    if isinstance(kind, list):
+        kind = " or ".join(each for each in kind if each != "null")
+    if kind == "array":
+        return f"list of {shown_type(schema.get('items', {}))}"
+    bounds = [
+        f"{sign} {schema[name]:g}"
+        for name, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
+        if name in schema
+    ]
+    return " ".join([kind, *bounds])
+
+
+def short_type(name: str) -> str:
+    return name.rpartition("_")[2] if name.startswith("turnout_") else name
+
+
+def meaning_of(schema: dict[str, Any]) -> str:
+    return str(schema.get("description", ""))
+
+
+def rest_operations_part() -> list[str]:
+    document, lines = openapi(), []
+    by_tag: dict[str, list[tuple[str, str, dict[str, Any]]]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            by_tag.setdefault(operation["tags"][0], []).append((method.upper(), path, operation))
+    for tag in sorted(by_tag):
+        lines += [f"## {tag.capitalize()}", ""]
+        for method, path, operation in sorted(by_tag[tag], key=lambda each: (each[1], each[0])):
+            lines += rest_operation(method, path, operation)
+    return lines
+
+
+def rest_operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
+    role = operation.get("x-role")
+    needs = f"Role: {role}." if role else "Open without a token."
+    lines = [f"### {operation['summary']}", "", f"`{method} {path}` · `{operation['operationId']}` · {needs}", ""]
+    lines += [" ".join(str(operation.get("description", "")).replace("``", "`").split()), ""]
+    rows = [
+        (f"`{each['name']}`", each["in"], shown_type(each["schema"]), each.get("description", ""))
+        for each in operation.get("parameters", ())
+    ]
+    if "requestBody" in operation:
+        for media, content in operation["requestBody"]["content"].items():
+            rows.append(("body", media, shown_type(content.get("schema", {})), ""))
+    lines += table(("parameter", "in", "type", "meaning"), rows) if rows else []
+    answers = []
+    for status, answer in sorted(operation["responses"].items()):
+        if set(re.findall(r"`(\w+)`", answer.get("description", ""))) <= COMMON_CODES and status >= "400":
+            continue
+        contents = [shown_type(each.get("schema", {})) for each in (answer.get("content") or {}).values()]
+        answers.append((status, " ".join(contents) if status < "400" else "", answer.get("description", "")))
+    return lines + table(("answer", "body", "meaning"), answers)
+
+
+def rest_types_part() -> list[str]:
+    lines: list[str] = []
+    for name, schema in sorted(openapi()["components"]["schemas"].items(), key=lambda pair: short_type(pair[0])):
+        lines += [f"### {short_type(name)}", ""]
+        lines += [schema["description"], ""] if schema.get("description") else []
+        if "enum" in schema:
+            lines += ["One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + ".", ""]
+            continue
+        required = schema.get("required", ())
+        rows = [
+            (f"`{field}`", shown_type(each), "" if field in required else "optional", meaning_of(each))
+            for field, each in schema.get("properties", {}).items()
+        ]
+        lines += table(("field", "type", "", "meaning"), rows) if rows else []
+    return lines
+
+
+def schema_text() -> str:
+    from turnout.authoring.yaml.schema import workflow_schema
+
+    return json.dumps(workflow_schema(), indent=1, ensure_ascii=False) + "\n"
+
+
 PARTS: dict[str, Callable[..., list[str]]] = {
     "cli": cli_part,
     "api": api_part,
     "errors": errors_part,
     "wait_reasons": wait_reasons_part,
     "settings": settings_part,
+    "workflow_keys": workflow_keys_part,
+    "findings": findings_part,
+    "refused_variables": refused_variables_part,
+    "rest_operations": rest_operations_part,
+    "rest_types": rest_types_part,
 }
 
 
@@ -250,9 +397,14 @@ def current(text: str) -> str:
     return PART.sub(part, text)
 
 
+def renewed(path: Path) -> str:
+    """Returns the text that a page, or the published schema, should have."""
+    return schema_text() if path == SCHEMA else current(path.read_text(encoding="utf-8"))
+
+
 def stale() -> list[Path]:
-    pages = sorted(REFERENCE.rglob("*.md"))
-    return [page for page in pages if current(text := page.read_text(encoding="utf-8")) != text]
+    paths = [*sorted(REFERENCE.rglob("*.md")), SCHEMA]
+    return [path for path in paths if not path.is_file() or renewed(path) != path.read_text(encoding="utf-8")]
 
 
 def main() -> int:
@@ -260,7 +412,7 @@ def main() -> int:
     for page in pages:
         print(page.relative_to(ROOT))
         if "--check" not in sys.argv[1:]:
-            page.write_text(current(page.read_text(encoding="utf-8")), encoding="utf-8")
+            page.write_text(renewed(page), encoding="utf-8")
     return 1 if pages and "--check" in sys.argv[1:] else 0
 
 

@@ -38,6 +38,12 @@ TurnoutError
 │   ├── SchemaTooNew
 │   └── MigrationMismatch
 ├── TooBusy                    too many submissions are not durable yet; ``retry_after`` is the delay in seconds
+├── StoredDefinitionError      an operation on a stored workflow definition: bad_definition_name, path_in_name
+│   ├── WorkflowNotFound       no workflow has this name, or several have
+│   ├── RefusedDefinition      invalid_definition_text, local_execution_refused, name_mismatch
+│   ├── StaleDefinition        it has another version than the one that a change replaces
+│   ├── DefinitionFromFile     it belongs to a file in a workflow folder
+│   └── DefinitionInUse        it has open runs, or other definitions call it
 ├── RunError
 │   ├── RunNotFound
 │   ├── RunNotFinished         an operation on ended runs was asked of an open one
@@ -45,10 +51,17 @@ TurnoutError
 │   ├── RunCancelled
 │   ├── RunTimedOut
 │   └── WaitTimedOut
+├── RequestError               a request to the server cannot be served as it is: malformed_request, unknown_route,
+│   │                          method_not_allowed, body_too_large, unsupported_media_type, token_in_query, …
+│   ├── AccessDenied           no_token, unknown_token, revoked_token, expired_token, role_too_low, csrf_missing, …
+│   └── PreconditionFailed     precondition_required, stale_etag
+├── ServerUnavailable          a server cannot be reached, or does not answer as one
+├── TokenNotFound
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
-│   └── CommandNotFound
+│   ├── CommandNotFound
+│   └── SecretUnresolved       a secret of a step cannot be read on the machine that runs it
 └── TaskSignal                 raised by bodies to report how an attempt ended
     ├── RetryAfter
     ├── PermanentFailure
@@ -319,6 +332,47 @@ class TooBusy(TurnoutError):
     code = "too_busy"
 
 
+class StoredDefinitionError(TurnoutError):
+    """Raised when an operation on a stored workflow definition fails. Remedy: see the message and the subclass."""
+
+    code = "definition_error"
+
+
+class WorkflowNotFound(StoredDefinitionError):
+    """Raised when no workflow has the given name, or its definition was removed.
+    Remedy: check the name; put the file back or upload the definition again."""
+
+    code = "workflow_not_found"
+
+
+class RefusedDefinition(StoredDefinitionError):
+    """Raised when the text of a definition is invalid, or asks for what an uploaded definition may not do.
+    Remedy: correct every finding in ``fields``; each has its line and column."""
+
+    code = "invalid_definition_text"
+
+
+class StaleDefinition(StoredDefinitionError):
+    """Raised when a definition has another version than the one that a change replaces.
+    Remedy: read the definition again, and repeat the change on its current version."""
+
+    code = "stale_etag"
+
+
+class DefinitionFromFile(StoredDefinitionError):
+    """Raised when a definition is changed through the API and belongs to a file in a workflow folder.
+    Remedy: change or remove the file; it is imported at once."""
+
+    code = "definition_from_file"
+
+
+class DefinitionInUse(StoredDefinitionError):
+    """Raised when a definition is deleted that has open runs, or that other definitions call.
+    Remedy: wait for the runs or cancel them; change the definitions that call it."""
+
+    code = "definition_in_use"
+
+
 class RunError(TurnoutError):
     """Raised when an operation on a run fails. Remedy: see the subclass."""
 
@@ -389,6 +443,41 @@ class WaitTimedOut(RunError, TimeoutError):
     code = "wait_timed_out"
 
 
+class RequestError(TurnoutError):
+    """Raised when a request to the server cannot be served as it is; the code names the cause.
+    Remedy: correct the request as the message says."""
+
+    code = "malformed_request"
+
+
+class AccessDenied(RequestError):
+    """Raised when a request has no valid token, or its token's role is too low.
+    Remedy: send ``Authorization: Bearer TOKEN`` with a token of the role that the message names."""
+
+    code = "no_token"
+
+
+class PreconditionFailed(RequestError):
+    """Raised when a change is based on a version that is not the current one, or names none.
+    Remedy: read the current version, and send its ETag as ``If-Match``."""
+
+    code = "stale_etag"
+
+
+class ServerUnavailable(TurnoutError):
+    """Raised when a server cannot be reached, or does not answer as a server of Turnout does.
+    Remedy: check the URL, and whether the server runs; a request that changes nothing can be repeated."""
+
+    code = "server_unreachable"
+
+
+class TokenNotFound(TurnoutError):
+    """Raised when no token has the given id or name, or several have that name.
+    Remedy: check the id with ``turnout tokens ls``."""
+
+    code = "token_not_found"
+
+
 class WorkerRefused(TurnoutError):
     """Raised when a hub refuses this worker for good.
     Remedy: correct the worker's keys, id or claims as the message says.
@@ -421,6 +510,13 @@ class CommandNotFound(CommandFailed):
     Remedy: install the program where the task runs, or give its full path."""
 
     code = "command_not_found"
+
+
+class SecretUnresolved(CommandFailed):
+    """Raised when a secret of a step cannot be read on the machine that runs the step; its value is in no message.
+    Remedy: provide the variable, file or command that the workflow names on that machine."""
+
+    code = "secret_unresolved"
 
 
 class TaskSignal(TurnoutError):

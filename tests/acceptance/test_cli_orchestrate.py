@@ -177,7 +177,7 @@ def test_what_cannot_work_is_refused_with_a_code(project: Project, processes: Pr
     assert "turnout keys generate" in done.error["hint"]
     _, ready = processes.orchestrate("flows.py", "--hub", "tcp://127.0.0.1:0")
     done = project.run("orchestrate", "flows.py", "--json", "--hub", str(ready["hub"]))
-    assert (done.code, done.error["code"]) == (2, "hub_unavailable")
+    assert (done.code, done.error["code"]) == (5, "hub_unavailable")
     assert "another address with --hub" in done.error["hint"]
     for wrong in ("tcp://127.0.0.1:70000", "127.0.0.1:5890", "tcp://127.0.0.1"):
         done = project.run("orchestrate", "flows.py", "--json", "--hub", wrong)
@@ -189,7 +189,7 @@ def test_a_local_run_leaves_the_hub_to_the_orchestrator_that_has_it(project: Pro
     done = project.run("run", "flows.py:doubling", "--json", TURNOUT_HUB=str(ready["hub"]))
     assert (done.code, done.json["result"]) == (0, "it is 42")
     done = project.run("run", "remote_flows.py", "--json", TURNOUT_HUB=str(ready["hub"]))
-    assert (done.code, done.error["code"]) == (2, "hub_unavailable")
+    assert (done.code, done.error["code"]) == (5, "hub_unavailable")
     assert "--no-wait" in done.error["hint"]
 
 

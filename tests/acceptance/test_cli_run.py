@@ -137,7 +137,7 @@ def test_a_key_that_is_used_again_names_the_run_and_its_state(project: Project) 
     for done in (twice, stored):
         assert f"run {run_id} exists already with key 'again': ✓ completed" in done.err, done
     assert "stored; it starts" not in stored.err
-    assert as_json.json == {"run_id": run_id, "state": "completed"}
+    assert as_json.json == {"run_id": run_id, "state": "completed", "warnings": []}
 
 
 def test_a_run_that_is_not_waited_for_is_driven_by_another(project: Project) -> None:
@@ -202,3 +202,29 @@ def test_an_interrupt_signal_without_a_terminal_cancels_too(project: Project) ->
     done = project.finish(process)
     assert done.code == 3 and done.json["state"] == "cancelled", done
     assert json.loads(done.err.splitlines()[-1])["error"]["code"] == "run_cancelled"
+
+
+def test_an_enqueued_run_waits_for_an_orchestrator_and_prints_its_id_alone_if_quiet(project: Project) -> None:
+    stored, quiet, as_json = project.run_all(
+        [["enqueue", "doubling", "-p", "number=4"], ["enqueue", "doubling", "-q"], ["enqueue", "doubling", "--json"]]
+    )
+    assert stored.code == quiet.code == 0 and "stored; it starts when a Runner" in stored.err and quiet.err == ""
+    assert as_json.json["state"] == "pending" and as_json.json["warnings"] == []
+    shown = project.run("runs", "show", stored.out.strip(), "--json").json
+    assert shown["state"] == "pending" and shown["input"] == {"number": 4, "limit": 100}
+
+
+def test_every_command_takes_a_configuration_file(project: Project, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "main.toml").write_text(f'database = "sqlite:///{other}/runs.db"\nworkflows = ["{tmp_path}/flows.py"]\n')
+    config = ["--config", "other/main.toml"]
+    ran, listed, explained = project.run_all(
+        [["run", "doubling", *config, "--json"], ["runs", *config, "--json"], ["explain", "doubling", *config]]
+    )
+    assert (ran.code, ran.json["result"]) == (0, "it is 42") and explained.code == 0
+    assert [run["id"] for run in listed.json] == [ran.json["run_id"]] and (other / "runs.db").exists()
+    missing = project.run("runs", "ls", "--config", "nope.toml", "--json")
+    assert (missing.code, missing.error["code"]) == (2, "no_config_file") and "--config names" in missing.error[
+        "message"
+    ]

@@ -59,11 +59,17 @@ def test_labels_without_a_hub_are_warned_about_and_the_reason_is_stored(project:
 
 def test_strict_selectors_refuse_it_before_anything_runs(project: Project) -> None:
     (project.folder / "turnout.toml").write_text('workflows = ["film.py"]\nstrict_selectors = true\n')
-    commands = (["run", "film.py"], ["explain", "film.py"], ["orchestrate"], ["config", "check"], ["validate"])
-    for done in project.run_all(commands):
-        assert done.code == 2 and "error[selector_without_hub]" in done.err + done.out, done
+    commands = {"run film.py": 5, "validate": 2}
+    for command, code in commands.items():
+        done = project.run(*command.split())
+        assert done.code == code and "error[selector_without_hub]" in done.err + done.out, done
         assert REASON in done.err + done.out and "configure a hub" in done.err + done.out
+    for done in project.run_all([["explain", "film.py"], ["config", "check"]]):
+        assert done.code == 0 and "are refused: worker_selector {gpu=true}" in done.out
     assert not (project.folder / ".turnout").exists()
+    enqueued = project.run("enqueue", "film.py", "--json")
+    assert (enqueued.code, enqueued.error["code"]) == (5, "selector_without_hub")
+    assert project.run("runs", "ls", "--json").json == []
     by_variable = project.run("run", "film.py", "--json", TURNOUT_STRICT_SELECTORS="true")
     assert by_variable.error["code"] == "selector_without_hub"
     assert project.run("run", "film.py", TURNOUT_STRICT_SELECTORS="false").code == 0

@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from tools import reference
-from turnout import errors
+from turnout import Runner, errors
+from turnout.authoring.yaml.compiler import compile_file
 from turnout.model.exposition import FAMILIES
 from turnout.model.reasons import WAIT_REASONS
+from turnout.model.run_figures import FAMILIES as RUN_FAMILIES
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.runner import PoolSettings, PoolsSettings
 from turnout.runner.config import read_config
@@ -63,6 +65,23 @@ def test_the_examples_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
     )
     assert done.returncode == 0, f"{named(page)}:\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
+
+
+YAML_PAGES = [DOCS / "how-to/yaml-workflows.md", DOCS / "how-to/coming-from/dagu.md"]
+
+
+@pytest.mark.parametrize("page", YAML_PAGES, ids=named)
+def test_the_workflow_files_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    with Runner(f"sqlite:///{tmp_path}/docs.db", workflows=[], config=False) as runner:
+        for number, (line, text) in enumerate(blocks(page, "yaml")):
+            if "steps:" not in text:
+                continue
+            compiled = compile_file(text, name=f"page{number}")
+            assert not [each for each in compiled.findings if each.severity == "error"], f"{named(page)}:{line}"
+            if "handler: " in text:
+                continue  # it needs a worker, and a server on the internet
+            run = runner.submit(compiled.workflows[0])
+            assert run.wait(60) == "completed", f"{named(page)}:{line}: {[each.error for each in run.tasks()]}"
 
 
 def test_every_page_of_a_feature_has_examples() -> None:
@@ -250,7 +269,7 @@ def test_the_production_guide_is_read_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=named)
 def test_metrics_of_the_guides_exist(page: Path) -> None:
     mentioned = set(re.findall(r"`(turnout_[a-z_]*[a-z])[`{]", page.read_text()))
-    assert mentioned <= {*FAMILIES, "turnout_worker_running_steps"}
+    assert mentioned <= {*FAMILIES, *RUN_FAMILIES, "turnout_worker_running_steps"}
 
 
 def test_troubleshooting_names_every_waiting_reason() -> None:

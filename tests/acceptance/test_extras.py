@@ -1,4 +1,4 @@
-"""A plain installation has neither psycopg nor pyzmq: SQLite works, and what needs more names the extra."""
+"""A plain installation has neither psycopg, pyzmq nor litestar: SQLite works, and what needs more names the extra."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import sys
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"psycopg", "psycopg_binary", "zmq"}:
+        if name.partition(".")[0] in {"psycopg", "psycopg_binary", "zmq", "litestar", "uvicorn"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Hidden())
@@ -63,6 +63,8 @@ def test_the_first_example_of_the_readme_runs(plain: dict[str, str], tmp_path: P
         (("worker", "--connect", "tcp://127.0.0.1:9", "--import", "json"), "workers"),
         (("keys", "generate", "hub.key"), "workers"),
         (("conformance", "--cmd", "true"), "workers"),
+        (("server", "--port", "0"), "server"),
+        (("dev", "--port", "0"), "server"),
     ],
     ids=lambda each: " ".join(each[:2]) if isinstance(each, tuple) else each,
 )
@@ -73,6 +75,11 @@ def test_a_command_that_needs_more_names_the_extra(
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("error[missing_extra]: ") and f"pip install 'turnout[{extra}]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_tokens_are_managed_without_the_server(plain: dict[str, str], tmp_path: Path) -> None:
+    done = run(plain, tmp_path, "-m", "turnout", "tokens", "create", "ci", "-d", "sqlite:///a.db")
+    assert done.returncode == 0 and done.stdout.startswith("to_"), done.stderr
 
 
 def test_a_runner_with_a_hub_names_the_extra(plain: dict[str, str], tmp_path: Path) -> None:
@@ -101,4 +108,5 @@ def test_every_extra_that_is_named_exists() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert {extra for extra, _ in EXTRAS.values()} | {"all"} <= set(project["optional-dependencies"])
-    assert not any("psycopg" in each or "zmq" in each for each in project["dependencies"])
+    optional = ("psycopg", "zmq", "litestar", "uvicorn")
+    assert not any(name in each for name in optional for each in project["dependencies"])

@@ -414,3 +414,19 @@ def test_every_method_works_again_after_the_server_was_restarted(
     assert woken.count("any") >= 2, "everything is looked at when it begins to listen, and after a reconnect"
     stop()
     store.close()
+
+
+def test_changes_wait_for_an_older_transaction_so_that_none_appears_behind_a_position(
+    store: PostgresStore, other: psycopg.Connection[Any]
+) -> None:
+    begin(store)
+    after = store.change_span().newest
+    early, late = new_run(), new_run()
+    moves = '[[1,-1,null,"running",0,null]]'
+    other.execute("insert into history_commit (run_id, seq, at, moves) values (%s, 1, 0, %s)", (early.run_id, moves))
+    insert(store, late)
+    assert store.run_changes(after, 10) == []
+    other.commit()
+    found = store.run_changes(after, 10)
+    assert [change.run_id for change in found] == [early.run_id, late.run_id]
+    assert found[0].position < found[1].position <= store.change_span().newest

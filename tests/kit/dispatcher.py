@@ -9,6 +9,7 @@ from typing import Any
 from turnout.dispatcher.no_dispatcher import NoDispatcher
 from turnout.model.breaker import BreakerState
 from turnout.model.events import DispatchDecision, ExecutionResult, TaskReadyEvent
+from turnout.model.labels import WORKER_LABEL
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
 
@@ -20,18 +21,31 @@ class FakeAssigner:
         self.reason = "no_worker"
         self.again: list[TaskReadyEvent] = []
         self.kept = 0
+        self.leaving: set[str] = set()
 
-    def selector(self, task: TaskSpec, labels: Mapping[str, str] | None, exclusive: bool = False) -> str:
-        return "alone" if exclusive else "any"
+    listening = True
+
+    def selector(
+        self,
+        task: TaskSpec,
+        labels: Mapping[str, str] | None,
+        exclusive: bool = False,
+        others: Sequence[TaskSpec] = (),
+    ) -> str:
+        return (labels or {}).get(WORKER_LABEL) or ("alone" if exclusive else "any")
 
     def assign(self, selector: str) -> str | None:
-        holder = next((name for name, free in self.free.items() if free), None)
+        able = (name for name in self.free if name not in self.leaving and selector in ("alone", "any", name))
+        holder = next((name for name in able if self.free[name]), None)
         if holder is not None:
             self.free[holder] -= 1
         return holder
 
     def has_holder(self, holder: str) -> bool:
         return holder in self.free
+
+    def is_leaving(self, holder: str) -> bool:
+        return holder in self.leaving
 
     def assign_again(self, event: TaskReadyEvent) -> bool:
         if not self.free[event.holder]:
@@ -89,7 +103,7 @@ class FakeDispatcher(NoDispatcher):
     def has_shadows(self) -> bool:  # type: ignore[override]
         return bool(self.shadows)
 
-    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
+    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str, input: str = "") -> DispatchDecision:
         if task.name in self.faults:
             raise self.faults[task.name]
         self.decided.append(task.name)

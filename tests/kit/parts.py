@@ -28,8 +28,10 @@ from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.messages import Submission
 from turnout.orchestration.reply import Reply
+from turnout.orchestration.run_requests import RunRequests
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.stages.affinity import RunAffinity
 from turnout.orchestration.stages.capacity import CapacityQueue, Reservations
 from turnout.orchestration.stages.claims import Claims, ClaimScope
 from turnout.orchestration.stages.commands import Commands, Withdrawal
@@ -44,6 +46,7 @@ from turnout.orchestration.stages.takeover import Takeover
 from turnout.orchestration.stages.task_starter import TaskStarter
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.orchestration.upkeep.definitions import DefinitionUpdates, Refresh
 from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
@@ -91,9 +94,11 @@ class Parts:
         polled: frozenset[str] | None = frozenset(),
         drives: bool = True,
         store: MemoryStore | None = None,
+        refresh: Refresh | None = None,
         **capacity: int,
     ) -> None:
         self.loop = loop
+        self.refresh = refresh
         self.store: Any = store or MemoryStore()
         self.journal: list[str] = self.store.journal
         """Reservations, commits and dispatches in their order."""
@@ -165,6 +170,7 @@ class Parts:
             self.session,
             self.runs,
             background=self.background,
+            requests=RunRequests(self.registry, None, MAX_BYTES),
             max_depth=self.settings.limits.depth,
             max_output_bytes=MAX_BYTES,
         )
@@ -215,6 +221,7 @@ class Parts:
             reservations=self.reservations,
             capacity_queue=self.capacity_queue,
             exclusive_tasks=self.exclusive_tasks,
+            affinity=RunAffinity(self.store, self.dispatcher, self.runs, self.background),
             children=self.child_runs,
             polled=self.polled,
         )
@@ -301,8 +308,13 @@ class Parts:
             unknown_runs=self.unknown_runs,
             inbox=self.inbox,
             waiters=self.waiters,
+            definitions=self.definitions,
             background=self.background,
         )
+
+    @cached_property
+    def definitions(self) -> DefinitionUpdates:
+        return DefinitionUpdates(self.refresh, self.claims, self.background)
 
     def sweeper(self, *sweeps: Any) -> Sweeper:
         return Sweeper(

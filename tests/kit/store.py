@@ -52,6 +52,7 @@ class MemoryStore:
         """Commands that were carried out, or refused and why."""
         self.inbox: dict[int, InboxRow] = {}
         self.sessions: dict[str, Session] = {}
+        self.alive_holders: set[str] = set()
         self.known_holders: dict[str, Holder] = {}
         self.health: list[SessionHealth] = []
         self.seen = Glance(owns=False, unowned=False, overdue=False, unheard=False)
@@ -187,6 +188,10 @@ class MemoryStore:
     def holders(self, ids: Sequence[str]) -> dict[str, Holder]:
         self._call("holders", tuple(ids))
         return {each: self.known_holders[each] for each in ids if each in self.known_holders}
+
+    def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
+        self._call("holders_alive", tuple(holders))
+        return frozenset(each for each in holders if each in self.alive_holders)
 
     def live_sessions(self) -> list[Session]:
         self._call("live_sessions")

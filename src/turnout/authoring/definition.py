@@ -44,8 +44,20 @@ class Definition:
         """The graph that all runs of this definition share."""
         return Graph(self.spec)
 
+    @cached_property
+    def family(self) -> tuple[WorkflowSpec, ...]:
+        """The specs of the workflow and of all workflows that it calls, at any depth; its own comes first."""
+        found: dict[str, WorkflowSpec] = {}
+        open_: list[Definition] = [self]
+        while open_:
+            each = open_.pop()
+            if each.spec.full_name not in found:
+                found[each.spec.full_name] = each.spec
+                open_.extend(each.children.values())
+        return tuple(found.values())
+
     # -- values -------------------------------------------------------------------------------------------------
-    def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def bind(self, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the arguments of a call as a run's input: by name, checked, with defaults."""
         spec, name = self.spec, self.spec.name
         if spec.context_style:
@@ -106,6 +118,8 @@ class Definition:
     def superseded_by(self, source: Source) -> bool:
         """True if a workflow from that source replaces this one, which its module no longer refers to. Otherwise both
         are live."""
+        if self.source.replaceable and source.replaceable:
+            return True
         home = self.source.home
         if home is not source.home and home.get("__name__") == source.home.get("__name__"):
             module = sys.modules.get(str(home.get("__name__")))

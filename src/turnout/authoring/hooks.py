@@ -48,7 +48,7 @@ def _add(drawing: GraphBuilder[Task[..., Any]], task: Task[..., Any], on: Hooked
 
 
 def _takes_outcome(task: Task[..., Any], what: str) -> bool:
-    for option in ("trigger_rule", "depends_on", "on_success", "on_failure", "on_exit"):
+    for option in ("trigger_rule", "depends_on", "on_success", "on_failure", "on_cancel", "on_exit"):
         if task.given.get(option):
             _refuse(f"{what} is task {task.name!r}, which has the option {option}: a hook is called by an end only")
     if task.waits_for:

@@ -11,7 +11,7 @@ from turnout.model.durations import Duration, seconds
 from turnout.model.names import suggest
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
-from turnout.model.spec import WorkerSelector
+from turnout.model.spec import Affinity, WorkerSelector
 
 ExceptionKinds: TypeAlias = type[BaseException] | str | Sequence[type[BaseException] | str]
 """Exception classes, or their names as ``module.qualname`` (a bare name is a builtin)."""
@@ -67,6 +67,8 @@ class TaskOptions(TypedDict, total=False):
     """Called when the task has completed."""
     on_failure: Hooks
     """Called when the task has failed, after the last retry."""
+    on_cancel: Hooks
+    """Called when the task was cancelled while it ran."""
     on_exit: Hooks
     """Called when the task has ended in any state, if an attempt was started.
 
@@ -81,11 +83,15 @@ class WorkflowOptions(TypedDict, total=False):
     timeout: Duration | None
     """The time that a run may take."""
     worker_selector: WorkerSelector
-    """Applies to tasks without a selector of their own."""
+    """Applies to tasks without a selector of their own. A label may take the value of a parameter: ``"${zone}"``."""
+    affinity: Affinity
+    """``"run"``: the tasks of a run that these labels place all go to one worker. None: each to any that matches."""
     on_success: Hooks
     """Called when everything else of the run has ended and the run completes."""
     on_failure: Hooks
     """Called when everything else of the run has ended and the run fails."""
+    on_cancel: Hooks
+    """Called when everything else of the run has ended and the run was cancelled."""
     on_exit: Hooks
     """Called when everything else of the run has ended, after the other hooks, with any end of the run."""
 

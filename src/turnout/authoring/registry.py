@@ -3,8 +3,9 @@
 A restarted program, or another one with the same code, finds a body by the names of workflow and task, so a changed
 function applies to stored runs. If the workflow no longer has a task of that name, the body is found by its reference.
 
-Within one program a workflow may be redefined (a notebook cell is run again, a module is reloaded). Runs that were
-submitted before keep the definition of their start. Two definitions of one name that are both live are refused.
+Within one program a workflow may be redefined (a notebook cell is run again, a module is reloaded, a stored definition
+has a new version). Runs that were submitted before keep the definition of their start. Two definitions of one name that
+are both live are refused, unless one replaces the other explicitly.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from turnout.model.spec import TaskSpec, WorkflowSpec
 
 AnyWorkflow = Workflow[..., Any]
 AnyTask = Task[..., Any]
+
+MAX_PERIODS = 100
+"""Former definitions of one workflow that are kept for its open runs; runs that are older take the oldest of them."""
 
 
 class Registry:
@@ -64,21 +68,48 @@ class Registry:
                     return known
                 if not known.superseded_by(workflow.source):
                     raise _duplicate(full_name, known, made)
-            for task in made.tasks.values():
-                if isinstance(task, ChildTask):
-                    child = self.define(cast("AnyWorkflow", task.workflow), tenant)
-                    made.children[child.spec.full_name] = child
-            self._put(full_name, made, known)
+            self._put(full_name, made, tenant, former=known)
         return made
 
-    def _put(self, full_name: str, made: Definition, known: Definition | None) -> None:
+    def replace(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT, *, remote_only: bool = False) -> Definition:
+        """Registers the workflow in place of the one that has its name: new runs take it, open runs keep theirs."""
+        full_name = f"{tenant}::{workflow.package}::{workflow.name}"
+        with self._lock:
+            known = self._today.get(full_name)
+            if known is not None and known.is_of(workflow) and known.spec.remote_only == remote_only:
+                return known
+            made = workflow.define(tenant, self._defaults, remote_only=remote_only)
+            # Runs of a workflow without functions need nothing but their stored spec.
+            self._put(full_name, made, tenant, former=known if known is not None and known.spec.needs_code else None)
+        return made
+
+    def specified(
+        self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT, *, remote_only: bool = False
+    ) -> WorkflowSpec:
+        """Returns the spec that the workflow would have here. Nothing is registered."""
+        return workflow.define(tenant, self._defaults, remote_only=remote_only).spec
+
+    def remove(self, workflow_full_name: str) -> None:
+        """Forgets the workflow: there are no new runs of it here. Open runs go on."""
+        with self._lock:
+            self._today = {name: each for name, each in self._today.items() if name != workflow_full_name}
+
+    def _put(self, full_name: str, made: Definition, tenant: str, *, former: Definition | None) -> None:
+        for task in made.tasks.values():
+            if isinstance(task, ChildTask):
+                child = self.define(cast("AnyWorkflow", task.workflow), tenant)
+                made.children[child.spec.full_name] = child
         for task in made.tasks.values():
             self._add_ref(task)
-        if known is not None:
-            periods = self._periods.setdefault(full_name, [(-math.inf, known)])
+        if former is not None and full_name not in self._periods:
+            self._periods[full_name] = [(-math.inf, former)]
+        if full_name in self._periods:
+            periods = self._periods[full_name]
             # After every run so far, also if the clock was set back: a run belongs to the definition at its creation.
             periods.append((math.nextafter(max(time.time(), self._latest), math.inf), made))
-        self._today[full_name] = made
+            del periods[:-MAX_PERIODS]
+        # A new dict: other threads may be iterating over the old one.
+        self._today = {**self._today, full_name: made}
 
     def _add_ref(self, task: AnyTask) -> None:
         known = self._by_ref.setdefault(task.ref, task)
@@ -94,14 +125,7 @@ class Registry:
 
     def family_of(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> list[WorkflowSpec]:
         """Returns the specs of the workflow and of all workflows that it calls, at any depth."""
-        found: dict[str, WorkflowSpec] = {}
-        open_ = [self.define(workflow, tenant)]
-        while open_:
-            each = open_.pop()
-            if each.spec.full_name not in found:
-                found[each.spec.full_name] = each.spec
-                open_.extend(each.children.values())
-        return list(found.values())
+        return list(self.define(workflow, tenant).family)
 
     def spec_of(self, workflow_full_name: str) -> WorkflowSpec | None:
         """Returns the spec that the current code builds."""

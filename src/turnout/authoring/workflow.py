@@ -22,7 +22,7 @@ from turnout.authoring.task import Task
 from turnout.authoring.workflow_sources import ContextSource, FunctionSource, Source
 from turnout.errors import DefinitionError, InvalidWorkflow, TurnoutError
 from turnout.model.durations import Duration
-from turnout.model.spec import Body, TaskSpec, WorkerSelector, WorkflowSpec
+from turnout.model.spec import Affinity, Body, TaskSpec, WorkerSelector, WorkflowSpec
 from turnout.model.validation import validate
 
 P = ParamSpec("P")
@@ -81,9 +81,11 @@ class Workflow(Generic[P, R]):
         self.source = source
         self.timeout = optional_seconds(options.get("timeout"), f"timeout of workflow {name!r}")
         self.worker_selector: WorkerSelector = selector(options.get("worker_selector"))
+        self.affinity: Affinity = options.get("affinity")
         self.hooks: Mapping[str, Hooks] = {
             "on_success": options.get("on_success"),
             "on_failure": options.get("on_failure"),
+            "on_cancel": options.get("on_cancel"),
             "on_exit": options.get("on_exit"),
         }
         self._drawn: tuple[GraphBuilder[Task[..., Any]], WorkflowSpec] | None = None
@@ -106,10 +108,15 @@ class Workflow(Generic[P, R]):
         """The tasks by their names in the graph, hooks last."""
         return self._draw()[0].tasks
 
-    def define(self, tenant: str = DEFAULT_TENANT, defaults: TaskDefaults = NO_DEFAULTS) -> Definition:
+    def define(
+        self, tenant: str = DEFAULT_TENANT, defaults: TaskDefaults = NO_DEFAULTS, *, remote_only: bool = False
+    ) -> Definition:
         """Returns the definition under that tenant with these defaults; a redefinition does not change it."""
         tasks = self.tasks
-        return Definition(self, defaults.applied(self.spec_for(tenant), tasks), tasks, self.source)
+        spec = defaults.applied(self.spec_for(tenant), tasks)
+        if remote_only:
+            spec = msgspec.structs.replace(spec, remote_only=True)
+        return Definition(self, spec, tasks, self.source)
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the arguments of a call as the input of a run: by name, checked, with defaults."""
@@ -235,6 +242,8 @@ class Workflow(Generic[P, R]):
             context_style=self.source.context_style,
             timeout=self.timeout,
             worker_selector=self.worker_selector,
+            affinity=self.affinity,
+            gate=self.source.gate,
         )
         validate(spec)
         return spec

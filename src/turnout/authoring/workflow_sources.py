@@ -38,6 +38,10 @@ class Source(Protocol):
     """The globals of the module that defines it."""
     where: str
     """The place of its definition, for messages."""
+    gate: str
+    """The task that evaluates the preconditions of a run; empty if there are none."""
+    replaceable: bool
+    """True if a later source of the same workflow replaces it, as a file that is read again does."""
 
     @property
     def types(self) -> Mapping[str, TypeAdapter]:
@@ -51,6 +55,8 @@ class FunctionSource:
     """Builds the graph from the calls of tasks in a function; the function's value is the result."""
 
     context_style = False
+    gate = ""
+    replaceable = False
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.name = name
@@ -113,6 +119,8 @@ class ContextSource:
     """Builds the graph from ``depends_on``; the result is the merge of the contexts of the leaves."""
 
     context_style = True
+    gate = ""
+    replaceable = False
     params: tuple[Param, ...] = ()
     positional: tuple[str, ...] = ()
     result: Template | None = None

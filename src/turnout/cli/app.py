@@ -10,7 +10,9 @@ from turnout.cli import (
     config,
     conformance,
     demo,
+    dev,
     doctor,
+    enqueue,
     explain,
     graph,
     health,
@@ -21,11 +23,15 @@ from turnout.cli import (
     prune,
     run,
     runs,
+    schema,
+    server,
+    tokens,
     top,
     validate,
     worker,
     workers,
 )
+from turnout.cli.config_option import add_config_option
 from turnout.cli.options import Group
 
 HELP = """Durable workflows for Python.
@@ -33,12 +39,17 @@ HELP = """Durable workflows for Python.
 \b
 turnout init                               a project to start from
 turnout run flows.py -p name=Ada           run a workflow and watch it
+turnout enqueue flows.py -p name=Ada       store a run for an orchestrator
 turnout runs ls                            what has run
 turnout runs show last                     how it went, task by task
 turnout logs last                          what its tasks printed
 turnout runs rerun last                    again, from what failed
+turnout validate nightly.yaml              every problem of a workflow file, with its line
 turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
+turnout dev flows.py                       a server for one developer
+turnout server flows.py                    drive runs and serve the API
+turnout tokens create ci --role operator   access to the API
 turnout orchestrate flows.py               drive runs, as a process of its own
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
 turnout workers ls                         the connected workers and their load
@@ -64,16 +75,20 @@ def turnout(
 
 for command in (
     run.run,
+    enqueue.enqueue,
     logs.logs,
     graph.graph,
     explain.explain,
     validate.validate,
+    schema.schema,
     init.init,
     health.health,
     top.top,
     health.metrics,
     doctor.doctor,
     prune.prune,
+    server.server,
+    dev.dev,
     orchestrate.orchestrate,
     worker.worker,
     conformance.conformance,
@@ -82,5 +97,7 @@ for command in (
     app.command()(command)
 app.add_typer(runs.app, name="runs")
 app.add_typer(workers.app, name="workers")
+app.add_typer(tokens.app, name="tokens")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")
+add_config_option(app)

@@ -150,7 +150,7 @@ def check_config(config: Config) -> list[str]:
         CurveAuthenticator.of(config.hub)
     check_worker(config, os.environ)
     _check_database(config)
-    return warnings
+    return [*config.warnings, *warnings]
 
 
 def _check_database(config: Config) -> None:

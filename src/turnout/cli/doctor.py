@@ -39,7 +39,7 @@ def doctor(as_json: Json = False, database: Database = None) -> int:
         print_rows([[MARKS[each.grade], (each.name, ""), (each.text, "")] for each in found])
     if not bad:
         return Exit.OK
-    return Exit.STORE if any(each.name == "database" for each in bad) else Exit.USAGE
+    return Exit.UNAVAILABLE if any(each.name == "database" for each in bad) else Exit.USAGE
 
 
 MAX_CLOCK_SKEW = 2.0

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from turnout.cli.format import format_count
-from turnout.cli.options import Database, Json, Target
+from turnout.cli.options import Json, Target
+from turnout.cli.place import HERE, Place, placed
+
+if TYPE_CHECKING:
+    from turnout.cli.service import ExplainedTask
 
 
+@placed
 def explain(
     target: Target,
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="Only this task, with the whole trace.")] = None,
@@ -18,7 +24,7 @@ def explain(
         str | None, typer.Option(metavar="ADDRESS", help="As if this hub were configured, as with orchestrate --hub.")
     ] = None,
     as_json: Json = False,
-    database: Database = None,
+    place: Place = HERE,
 ) -> None:
     """Say which executor each task goes to, and why.
 
@@ -29,66 +35,65 @@ def explain(
     turnout explain shop.orders:fulfil
     turnout explain shop.orders:fulfil charge
     turnout explain shop.orders:fulfil --hub tcp://127.0.0.1:5890
+    turnout explain fulfil --server https://turnout.example.org
     """
-    from turnout.cli.database import count_not_driven
-    from turnout.cli.output import print_json, print_line, print_rows
-    from turnout.cli.workers import connected_workers, hubs_at
-    from turnout.dispatcher.placement import hub_warning, lacks_hub
+    from turnout.cli.output import print_json, print_line
+    from turnout.cli.service import service_at
     from turnout.errors import InvalidInput
     from turnout.model.driver import NOT_DRIVEN
     from turnout.model.names import suggest
-    from turnout.runner.composition import Plan, remote_needs
-    from turnout.runner.settings import configuration
-    from turnout.runner.targets import find_workflow
 
-    config = configuration()
-    workflow = find_workflow(target, config.get("workflows") or (), (config.root,))
-    plan = Plan(config, hub)
-    found = plan.explain(workflow)
+    with service_at(place) as service:
+        explained = service.workflows.explain(target, hub)
+    found = explained.tasks
     if task is not None:
-        if task not in found:
-            raise InvalidInput(f"{target} has no task {task!r}{suggest(task, found)}", code="no_such_task")
-        found = {task: found[task]}
-    needs = remote_needs(workflow, found, lambda: connected_workers(database))
-    tasks = {each.name: each for each in workflow.spec.tasks}
-    local = {name: each.decision for name, each in found.items() if lacks_hub(each.decision)}
-    warnings = {name: hub_warning(tasks[name], decision) for name, decision in local.items()}
-    left = count_not_driven(database, workflow.spec.full_name)
+        found = [each for each in found if each.name == task]
+        if not found:
+            names = [each.name for each in explained.tasks]
+            raise InvalidInput(f"{target} has no task {task!r}{suggest(task, names)}", code="no_such_task")
     if as_json:
-        print_json(
-            [
-                {
-                    "task": name,
-                    "full_name": each.task_name,
-                    "executor": each.decision.executor_key,
-                    "labels": each.decision.labels,
-                    "reason": each.decision.reason,
-                    "trace": each.steps,
-                    "workers": needs.get(name),
-                    "warning": warnings.get(name),
-                    "runs_not_driven": left,
-                }
-                for name, each in found.items()
-            ]
-        )
-    elif trace or task is not None:
-        for name, each in found.items():
-            print_line(each.text())
-            if name in needs:
-                print_line(f"  {needs[name].text()}")
+        print_json([_document(each, explained.not_driven) for each in found])
+        return
+    if trace or task is not None:
+        for each in found:
+            print_line(each.explanation.text())
+            if each.need is not None:
+                print_line(f"  {each.need.text()}")
     else:
-        rows = [
-            [(name, ""), (each.decision.executor_key, "cyan"), (each.decision.reason, "dim")]
-            for name, each in found.items()
-        ]
-        print_rows(rows, ("task", "executor", "why"))
-        for name, need in needs.items():
-            print_line([(f"{name} ", ""), (need.text(), "dim" if need.matching else "yellow")])
-        for orchestrator, address in hubs_at(database) if hub is None and config.hub is None else ():
-            print_line(
-                [(f"orchestrator {orchestrator} has a hub, which is not configured here: --hub {address}", "yellow")]
-            )
-    if left and not as_json:
-        print_line([(f"{format_count(left, 'unfinished run')} of it {NOT_DRIVEN}", "yellow")])
-    for warning in () if as_json else warnings.values():
-        print_line([(f"warning: {warning}", "yellow")])
+        _print_table(found)
+        for note in explained.notes:
+            print_line([(note, "yellow")])
+    if explained.not_driven:
+        print_line([(f"{format_count(explained.not_driven, 'unfinished run')} of it {NOT_DRIVEN}", "yellow")])
+    for each in found:
+        if each.warning is not None:
+            print_line([(f"warning: {each.warning}", "yellow")])
+
+
+def _print_table(found: Sequence[ExplainedTask]) -> None:
+    from turnout.cli.output import print_line, print_rows
+
+    rows = [
+        [(each.name, ""), (decision.executor_key, "cyan"), (decision.reason, "dim")]
+        for each in found
+        for decision in (each.explanation.decision,)
+    ]
+    print_rows(rows, ("task", "executor", "why"))
+    for each in found:
+        if each.need is not None:
+            print_line([(f"{each.name} ", ""), (each.need.text(), "dim" if each.need.matching else "yellow")])
+
+
+def _document(each: ExplainedTask, not_driven: int) -> dict[str, Any]:
+    explanation = each.explanation
+    return {
+        "task": each.name,
+        "full_name": explanation.task_name,
+        "executor": explanation.decision.executor_key,
+        "labels": explanation.decision.labels,
+        "reason": explanation.decision.reason,
+        "trace": explanation.steps,
+        "workers": each.need,
+        "warning": each.warning,
+        "runs_not_driven": not_driven,
+    }

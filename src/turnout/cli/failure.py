@@ -8,14 +8,19 @@ from enum import IntEnum
 from turnout.errors import (
     DefinitionError,
     DispatchError,
+    HubUnavailable,
     InputError,
+    RequestError,
     RunCancelled,
     RunError,
     RunFailed,
     RunNotFinished,
     RunNotFound,
     RunTimedOut,
+    ServerUnavailable,
+    StoredDefinitionError,
     StoreError,
+    TokenNotFound,
     TurnoutError,
     WaitTimedOut,
 )
@@ -30,7 +35,7 @@ class Exit(IntEnum):
     USAGE = 2
     CANCELLED = 3
     TIMED_OUT = 4
-    STORE = 5
+    UNAVAILABLE = 5
     INTERRUPTED = 130
 
 
@@ -41,7 +46,12 @@ _CODES: tuple[tuple[type[TurnoutError], Exit], ...] = (
     (RunFailed, Exit.FAILED),
     (RunNotFound, Exit.USAGE),
     (RunNotFinished, Exit.USAGE),
-    (StoreError, Exit.STORE),
+    (StoreError, Exit.UNAVAILABLE),
+    (HubUnavailable, Exit.UNAVAILABLE),
+    (ServerUnavailable, Exit.UNAVAILABLE),
+    (RequestError, Exit.USAGE),
+    (TokenNotFound, Exit.USAGE),
+    (StoredDefinitionError, Exit.USAGE),
     (DefinitionError, Exit.USAGE),
     (InputError, Exit.USAGE),
     (DispatchError, Exit.USAGE),
@@ -60,9 +70,12 @@ _HINTS = {
     "worker_not_found": "`turnout workers ls` lists those that are connected",
     "ambiguous_worker": "give the id of the one that is meant",
     "idempotency_conflict": "use another --key, or the same input",
-    "hub_unavailable": "if an orchestrator has the address, leave the run to it: --no-wait",
+    "hub_unavailable": "if an orchestrator has the address, leave the run to it: `turnout enqueue`, or --no-wait",
+    "selector_without_hub": "configure a hub and connect a worker with these labels, or leave strict_selectors out",
     "key_file_exists": "name another file, or --force to overwrite it",
     "hub_without_keys": "`turnout keys generate hub.key` makes keys and prints what to write where",
+    "server_unreachable": "--server or TURNOUT_SERVER names the server; `turnout server` starts one",
+    "no_token": "give the server's token with --token-file FILE, TURNOUT_TOKEN_FILE or TURNOUT_TOKEN",
     "store_unreachable": "`turnout doctor` checks the database; --database or TURNOUT_DATABASE names another",
     "database_not_found": "`turnout run` makes it; --database or TURNOUT_DATABASE names another",
     "store_read_only": "Turnout writes to its database: give it one that it may write to",

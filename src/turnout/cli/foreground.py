@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -14,21 +13,21 @@ import msgspec
 from turnout.authoring.registry import Registry, children_of
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.cli.database import check_folder
-from turnout.cli.failure import Exit, exit_code, report
-from turnout.cli.format import MARKS, format_count, short_id
+from turnout.cli.failure import Exit
+from turnout.cli.format import MARKS
 from turnout.cli.interrupt import Interrupt
 from turnout.cli.logs import LineQueue
-from turnout.cli.output import print_json, print_line, print_result, stdout_for_json
-from turnout.cli.watch import WatchedRun, follow, summary
-from turnout.errors import RunError, RunFailed, StoreError
+from turnout.cli.outcome import Hints, print_failure, print_success, print_warnings
+from turnout.cli.output import print_json, print_line, stdout_for_json
+from turnout.cli.watch import WatchedRun, follow
+from turnout.errors import RunError, StoreError
 from turnout.model.spec import WorkflowSpec
 from turnout.model.types import to_json_value as json_value
 from turnout.orchestration.settings import EngineSettings
-from turnout.runner import RunHandle, Runner, RunView, TaskFailure
+from turnout.runner import RunHandle, Runner, RunView
 from turnout.runner.composition import Plan
 from turnout.runner.config import Config
 from turnout.runner.settings import url_in
-from turnout.runner.views import MAX_SHOWN_FAILURES
 from turnout.store.database import shown_url
 
 AnyWorkflow = Workflow[..., Any]
@@ -50,37 +49,9 @@ class Foreground(msgspec.Struct, frozen=True):
         try:
             result = json_value(handle.result(), "the result")
         except RunError as error:
-            return self._failed(view, error, hints)
-        if self.as_json:
-            print_json({**outcome(view), "result": result, "failures": [], "error": None, "warnings": self.warnings})
-        else:
-            print_line(_summary(view))
-            if result is not None:
-                print_result(result)
+            return print_failure(view, error, self.warnings, as_json=self.as_json, hints=hints)
+        print_success(view, result, self.warnings, as_json=self.as_json)
         return Exit.OK
-
-    def _failed(self, view: RunView, error: RunError, hints: Hints) -> int:
-        failures: Sequence[TaskFailure] = error.fields.get("failures", ())
-        first = error.message.splitlines()[0].removesuffix(":")
-        if self.as_json:
-            document = {"code": error.code, "message": first}
-            print_json(
-                {**outcome(view), "result": None, "failures": failures, "error": document, "warnings": self.warnings}
-            )
-            report(error.code, first, None, as_json=True)
-            return exit_code(error)
-        print_line(_summary(view))
-        for failure in failures[:MAX_SHOWN_FAILURES]:
-            _print_failure(failure)
-        if len(failures) > MAX_SHOWN_FAILURES:
-            print_line(
-                f"\n… and {format_count(len(failures) - MAX_SHOWN_FAILURES, 'more task')} that failed", to=sys.stderr
-            )
-        report(error.code, first, None, as_json=False)
-        if not failures and type(error) is RunFailed:
-            print_line(f"  {error.message.partition(chr(10))[2].strip() or view.reason or ''}", to=sys.stderr)
-        _print_hints(view, failures, hints)
-        return exit_code(error)
 
 
 @contextmanager
@@ -100,8 +71,8 @@ def foreground_runner(
     queue = LineQueue()
     plan = Plan(config)
     warnings = plan.hub_warnings(known[0]) if drives and known else []
-    for warning in () if as_json else warnings:
-        print_line([(f"warning: {warning}", "yellow")], to=sys.stderr)
+    if not as_json:
+        print_warnings(warnings)
     with stdout_for_json(as_json), Interrupt() as interrupt, ExitStack() as stack:
         with notice_if_slow(database_wait_notice(config, database), quiet=as_json):
             runner = stack.enter_context(
@@ -131,61 +102,23 @@ def database_wait_notice(config: Config, database: str | None) -> str:
     return f"nothing starts yet: waiting for the database {shown_url(database or url_in(config))}"
 
 
-def _summary(view: RunView) -> Any:
-    took = None if view.finished_at is None else view.finished_at - view.created_at
-    return summary(view.id, view.workflow, view.state, took)
-
-
-def outcome(view: RunView) -> dict[str, Any]:
-    """Returns the first fields of every JSON document about the end of a run."""
-    return {"run_id": view.id, "workflow": view.workflow, "state": str(view.state), "reason": view.reason}
-
-
-def _print_failure(failure: TaskFailure) -> None:
-    attempts = f" after {failure.attempts} attempts" if failure.attempts > 1 else ""
-    print_line([(f"\n✗ {failure.task}{attempts}: {failure.type}: {failure.message}", "red")], to=sys.stderr)
-    for line in failure.traceback.rstrip().splitlines():
-        print_line([(f"  {line}", "dim")], to=sys.stderr)
-
-
-def _print_hints(view: RunView, failures: Sequence[TaskFailure], hints: Hints) -> None:
-    task = (failures[0].task,) if len(failures) == 1 else ()
-    for command in (hints.logs(view.id, *task), hints.rerun(view.id)):
-        print_line(f"hint: {command}", to=sys.stderr)
-
-
-class Hints(msgspec.Struct, frozen=True):
-    """Suggests the next commands, with the options that select the same code and database."""
-
-    target: str | None = None
-    database: str | None = None
-
-    def rerun(self, run_id: str) -> str:
-        return self._command("turnout", "runs", "rerun", short_id(run_id), *self._code())
-
-    def logs(self, run_id: str, *task: str) -> str:
-        return self._command("turnout", "logs", short_id(run_id), *task)
-
-    def _code(self) -> tuple[str, ...]:
-        return () if self.target is None else ("--target", self.target)
-
-    def _command(self, *words: str) -> str:
-        """Returns the command line. A database URL that holds a password is not repeated."""
-        if self.database is None:
-            return shlex.join(words)
-        if shown_url(self.database) != self.database:
-            return f"{shlex.join(words)}  (with the same --database)"
-        return shlex.join((*words, "--database", self.database))
-
-
-def print_submitted(runner: Runner, run_id: str, *, as_json: bool, existing: RunView | None = None) -> int:
+def print_submitted(
+    runner: Runner,
+    handle: RunHandle[Any],
+    *,
+    as_json: bool,
+    existing: RunView | None = None,
+    quiet: bool = False,
+) -> int:
     """Prints the id of a run that was stored for another orchestrator, or of one that existed already."""
     if as_json:
-        print_json({"run_id": run_id, "state": "pending" if existing is None else str(existing.state)})
-    else:
-        print_line(run_id)
-        if existing is None:
-            print_line(f"stored; {_start_condition(runner)}", to=sys.stderr)
+        state = "pending" if existing is None else str(existing.state)
+        print_json({"run_id": handle.id, "state": state, "warnings": handle.warnings})
+        return Exit.OK
+    print_warnings(handle.warnings)
+    print_line(handle.id)
+    if existing is None and not quiet:
+        print_line(f"stored; {_start_condition(runner)}", to=sys.stderr)
     return Exit.OK
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from turnout.cli.options import Database, Run
+from turnout.cli.options import Run
 from turnout.cli.output import Line
+from turnout.cli.place import HERE, Place, placed
 from turnout.errors import InvalidInput
 from turnout.model.info import Progress
 from turnout.model.logs import Stream
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
     from turnout.contracts.store import Store
 
 
+@placed
 def logs(
     run: Run,
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="Only of this task.")] = None,
     attempt: Annotated[int | None, typer.Option(min=1, help="Only of this attempt.")] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run has ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one object in each line.")] = False,
-    database: Database = None,
+    place: Place = HERE,
 ) -> None:
     """Print what a run's tasks printed and logged.
 
@@ -33,23 +35,16 @@ def logs(
     turnout logs last charge --attempt 1
     turnout logs last --follow
     """
-    from turnout.cli.database import open_store
     from turnout.cli.output import plain, print_line
+    from turnout.cli.service import service_at
     from turnout.model.texts import json_text
-    from turnout.runner.log_reader import LogReader, lines_of
-    from turnout.runner.run_reader import find_run
 
-    with open_store(database) as store:
-        run_id, empty = find_run(store, run).new.run_id, True
-        reader = LogReader(store, None, run_id, follow=follow)
-        for line in lines_of(reader.begin(task, attempt)):
-            empty = False
+    with service_at(place) as service:
+        for line in service.runs.logs(run, task, attempt, follow=follow):
             if as_json:
                 print_line(json_text(plain(line)))
             else:
                 print_line(format_line(line.task, line.stream, line.text, attempt=line.attempt))
-        if empty and attempt is not None:
-            check_attempt(store, run_id, task, attempt)
 
 
 def check_attempt(store: Store, run_id: str, task: str | None, attempt: int) -> None:

@@ -13,7 +13,8 @@ Target = Annotated[
     str,
     typer.Argument(
         metavar="TARGET",
-        help="A configured workflow's name, or module:workflow, file.py:workflow; without :workflow if there is one.",
+        help="A configured workflow's name, module:workflow, file.py:workflow or a YAML file; :workflow if there "
+        "are several.",
     ),
 ]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or `last`.")]
@@ -25,6 +26,17 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Parameters = Annotated[
     list[str] | None,
     typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter of the workflow; may be repeated."),
+]
+ParametersFile = Annotated[
+    str | None,
+    typer.Option("--input", "-i", metavar="FILE|JSON", help="JSON object of parameters; - is standard input."),
+]
+Key = Annotated[str | None, typer.Option(help="Idempotency key: the same key and input give the same run.")]
+Priority = Annotated[int, typer.Option(help="Higher goes first.")]
+Timeout = Annotated[str | None, typer.Option(help="Fail the run after this long, as 30s, 5m or 1h30m.")]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[-- VALUE…]", help="Values of the parameters in their order, or NAME=value."),
 ]
 Code = Annotated[
     str | None,

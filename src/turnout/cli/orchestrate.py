@@ -6,7 +6,8 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -20,29 +21,64 @@ from turnout.errors import HubUnavailable, InvalidSetting
 
 if TYPE_CHECKING:
     from turnout.authoring.workflow import Workflow
+    from turnout.cli.serve import ApiProcess
     from turnout.executors.workers.settings import HubSettings
     from turnout.orchestration.settings import EngineSettings
     from turnout.runner import Runner
     from turnout.runner.config import Config
+    from turnout.runner.definitions.settings import DefinitionSettings
 
 
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="TARGET", help="Modules and files with workflows; else `workflows` as configured."),
+    typer.Argument(metavar="TARGET", help="Modules, files and folders with workflows; else as configured."),
 ]
+Hub = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Where workers connect, as tcp://127.0.0.1:5890; else as configured."),
+]
+TraceWire = Annotated[
+    bool, typer.Option("--trace-wire", help="Log every message between the hub and workers, what is in it masked.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")]
+ANY_PORT = "tcp://127.0.0.1:0"
+"""The hub of a worker process beside the orchestrator."""
+LOGGERS = ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.claims", "turnout.definitions")
+"""Loggers that report on the service itself."""
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of an orchestrator; with ``api``, it is a server."""
+
+    targets: Sequence[str] = ()
+    hub: str | None = None
+    database: str | None = None
+    trace_wire: bool = False
+    log_level: str | None = None
+    quiet: bool = False
+    as_json: bool = False
+    reload: bool = False
+    """Whether changed files of workflow folders take effect at once, those in Python too."""
+    api: Api | None = None
+
+
+class Api(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of the API, over those of the configuration."""
+
+    options: dict[str, Any] = {}
+    """Settings of the server by name."""
+    link: bool = False
+    """Whether a link is printed that signs a browser in once."""
+    worker: bool = False
+    """Whether a worker process is started beside it, with a hub if none is configured."""
 
 
 def orchestrate(
     targets: Targets = None,
-    hub: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Where workers connect, as tcp://127.0.0.1:5890; else as configured."),
-    ] = None,
-    trace_wire: Annotated[
-        bool, typer.Option("--trace-wire", help="Log every message between the hub and workers, what is in it masked.")
-    ] = False,
+    hub: Hub = None,
+    trace_wire: TraceWire = False,
     log_level: LogLevel = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")] = False,
+    quiet: Quiet = False,
     as_json: Json = False,
     database: Database = None,
 ) -> int:
@@ -55,13 +91,15 @@ def orchestrate(
     turnout orchestrate                       # everything as configured
     """
     return run_orchestrator(
-        tuple(targets or ()),
-        hub,
-        database,
-        trace_wire=trace_wire,
-        log_level=log_level,
-        quiet=quiet,
-        as_json=as_json,
+        Launch(
+            targets=tuple(targets or ()),
+            hub=hub,
+            database=database,
+            trace_wire=trace_wire,
+            log_level=log_level,
+            quiet=quiet,
+            as_json=as_json,
+        )
     )
 
 
@@ -73,48 +111,42 @@ class Ready(msgspec.Struct, frozen=True):
     hub: str | None
     public_key: str | None
     workflows: tuple[str, ...]
+    url: str | None = None
+    """The address of the API; None without one."""
 
     def text(self) -> str:
+        api = f", API {self.url}" if self.url else ""
         hub = f"hub {self.hub}" if self.hub else "no hub"
         key = f", public key {self.public_key}" if self.public_key else ""
         count = format_count(len(self.workflows), "workflow")
-        return f"ready: orchestrator {self.orchestrator}, {count}, {hub}{key}, {self.database}"
+        return f"ready: orchestrator {self.orchestrator}, {count}{api}, {hub}{key}, {self.database}"
 
 
-def run_orchestrator(
-    targets: Sequence[str],
-    hub: str | None,
-    database: str | None,
-    *,
-    trace_wire: bool,
-    log_level: str | None,
-    quiet: bool,
-    as_json: bool,
-) -> int:
+def run_orchestrator(launch: Launch) -> int:
+    """Runs an orchestrator, with the API if asked for, until a stop signal. Returns the exit code."""
     from turnout.cli.database import check_folder
-    from turnout.orchestration.settings import EngineSettings
     from turnout.runner.settings import configuration, url_in
 
-    configure_logging(log_level, ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.claims"))
+    configure_logging(launch.log_level, LOGGERS)
     config = configuration()
-    check_folder(database or url_in(config))
+    check_folder(launch.database or url_in(config))
+    folders, targets = _targets(config, launch.targets)
     workflows = _workflows(config, targets)
-    if not workflows and hub is None and config.hub is None:
-        raise InvalidSetting(
-            "there is nothing to drive here: name modules or files with workflows, or a hub, to whose workers runs of "
-            "stored workflows can go",
-            code="nothing_to_drive",
-        )
-    settings = config.orchestration or EngineSettings()
-    if quiet:
-        settings = msgspec.structs.replace(settings, logs=msgspec.structs.replace(settings.logs, echo=False))
-    with (
-        stdout_for_json(as_json),
-        _stop_event() as stop,
-        _runner(database, config, workflows, settings, _traced(config, hub) if trace_wire else hub) as runner,
-    ):
-        ready = _ready(runner)
-        if as_json:
+    with ExitStack() as stack:
+        stack.enter_context(stdout_for_json(launch.as_json))
+        api = None if launch.api is None else stack.enter_context(_api(config, launch.api))
+        stop = stack.enter_context(_stop_event())
+        settings = _engine_settings(config, quiet=launch.quiet)
+        options = {"workflows": workflows, "settings": settings, "hub": _hub(config, launch)}
+        definitions = _definitions(config, folders, reload=launch.reload)
+        runner = stack.enter_context(_runner(launch.database, config, definitions=definitions, **options))
+        if launch.api is None:
+            _refuse_idle(runner)
+        url = None if api is None else stack.enter_context(api.served(runner.core))
+        if launch.api is not None and launch.api.worker:
+            stack.enter_context(_worker(runner, (*targets, *_python_files(folders))))
+        ready = _ready(runner, url)
+        if launch.as_json:
             print_json(ready)
         else:
             print_line(ready.text())
@@ -122,20 +154,54 @@ def run_orchestrator(
     return Exit.OK
 
 
-def _runner(
-    database: str | None,
-    config: Config,
-    workflows: Sequence[Workflow[..., Any]],
-    settings: EngineSettings,
-    hub: str | HubSettings | None,
-) -> Runner:
+def _api(config: Config, options: Api) -> AbstractContextManager[ApiProcess]:
+    """Returns the API, whose socket is opened before any run is driven."""
+    from turnout.cli.serve import ApiProcess
+
+    return ApiProcess.of(config, options.options, link=options.link)
+
+
+def _hub(config: Config, launch: Launch) -> str | HubSettings | None:
+    """Returns the hub that the orchestrator has; None: as configured."""
+    if launch.trace_wire:
+        return _traced(config, launch.hub)
+    wanted = launch.hub is None and config.hub is None and launch.api is not None and launch.api.worker
+    return ANY_PORT if wanted else launch.hub
+
+
+def _worker(runner: Runner, targets: Sequence[str]) -> AbstractContextManager[None]:
+    from turnout.cli.dev import local_worker
+
+    return local_worker(runner.hub, targets, secured=_public_key(runner) is not None)
+
+
+def _engine_settings(config: Config, *, quiet: bool) -> EngineSettings:
+    from turnout.orchestration.settings import EngineSettings
+
+    settings = config.orchestration or EngineSettings()
+    if quiet:
+        settings = msgspec.structs.replace(settings, logs=msgspec.structs.replace(settings.logs, echo=False))
+    return settings
+
+
+def _runner(database: str | None, config: Config, **options: Any) -> Runner:
     from turnout.runner import Runner
 
     try:
-        return Runner(database, config=config, workflows=workflows, settings=settings, hub=hub, handle_sigterm=False)
+        return Runner(database, config=config, handle_sigterm=False, **options)
     except HubUnavailable as error:
         error.fields["hint"] = "name another address with --hub; workers may have several hubs"
         raise
+
+
+def _refuse_idle(runner: Runner) -> None:
+    """Raises InvalidSetting for an orchestrator that could never drive a run."""
+    if not runner.core.registry.workflows and runner.core.workers is None:
+        raise InvalidSetting(
+            "there is nothing to drive here: name modules, files or folders with workflows, or a hub, to whose workers "
+            "runs of stored workflows can go",
+            code="nothing_to_drive",
+        )
 
 
 def _traced(config: Config, given: str | None) -> HubSettings:
@@ -151,24 +217,65 @@ def _traced(config: Config, given: str | None) -> HubSettings:
     return msgspec.structs.replace(hub, trace_wire=True)
 
 
+def _targets(config: Config, given: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Returns the workflow folders, and the other targets: the given ones, else those that are configured."""
+    folders: list[Path] = []
+    others: list[str] = []
+    for target in given or config.get("workflows") or ():
+        there = next((path for root in (Path.cwd(), config.root) if (path := root / target).is_dir()), None)
+        if there is None or (there / "__init__.py").is_file():
+            others.append(target)
+        else:
+            folders.append(there)
+    for name in () if given else config.server.workflow_folders:
+        folder = config.root / name
+        if not folder.is_dir():
+            raise InvalidSetting(
+                f"server.workflow_folders names {name!r}, and there is no folder {folder}",
+                code="no_such_folder",
+                field="server.workflow_folders",
+            )
+        folders.append(folder)
+    return folders, others
+
+
 def _workflows(config: Config, targets: Sequence[str]) -> list[Workflow[..., Any]]:
     from turnout.runner.targets import configured_workflows
 
-    return configured_workflows(targets or config.get("workflows") or (), (config.root,))
+    return configured_workflows(targets, (config.root,))
 
 
-def _ready(runner: Runner) -> Ready:
+def _definitions(config: Config, folders: Sequence[Path], *, reload: bool) -> DefinitionSettings:
+    from turnout.runner.definitions.settings import DefinitionSettings
+
+    return DefinitionSettings(
+        folders=tuple(folders), allow_local_execution=config.server.allow_local_execution, reload=reload
+    )
+
+
+def _python_files(folders: Sequence[Path]) -> list[str]:
+    from turnout.runner.workflow_files import files_of
+
+    return [str(file) for folder in folders for file in files_of(folder) if file.suffix == ".py"]
+
+
+def _ready(runner: Runner, url: str | None) -> Ready:
     from turnout.store.database import shown_url
 
     core = runner.core
-    authenticator = core.workers.authenticator if core.workers is not None else None
     return Ready(
         orchestrator=core.engine.session.id,
         database=shown_url(runner.url),
         hub=runner.hub,
-        public_key=None if authenticator is None else authenticator.public_key,
+        public_key=_public_key(runner),
         workflows=tuple(sorted(core.registry.workflows)),
+        url=url,
     )
+
+
+def _public_key(runner: Runner) -> str | None:
+    workers = runner.core.workers
+    return None if workers is None or workers.authenticator is None else workers.authenticator.public_key
 
 
 @contextmanager

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import time
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from turnout.cli import run_control
 from turnout.cli.format import MARKS, format_duration, format_time, one_line, short_id, workflow_name
-from turnout.cli.options import Database, Group, Json, Run, default_command
+from turnout.cli.options import Group, Json, Run, default_command
 from turnout.cli.output import Span, plain, print_json, print_line, print_result, print_rows
-from turnout.errors import InvalidInput, RunNotFinished
+from turnout.cli.place import HERE, Place, placed
 
 if TYPE_CHECKING:
-    from turnout.contracts.store import ReadStore
     from turnout.model.driver import Driver
-    from turnout.model.rows import StoredRun
     from turnout.runner.views import RunView
 
 
@@ -37,6 +35,7 @@ class State(StrEnum):
 
 
 @app.command()
+@placed
 def ls(
     workflow: Annotated[str | None, typer.Option("--workflow", help="Only runs of this workflow.")] = None,
     state: Annotated[
@@ -44,46 +43,41 @@ def ls(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many.")] = 20,
     as_json: Json = False,
-    database: Database = None,
+    place: Place = HERE,
 ) -> None:
     """List runs, newest first."""
-    from turnout.cli.database import store_if_there
+    from turnout.cli.service import service_at
     from turnout.model.states import RunState
-    from turnout.runner.open_runs import drivers_of
-    from turnout.runner.views import run_view
 
-    states = [RunState(each.value) for each in state or ()]
-    with store_if_there(database) as store:
-        stored = [] if store is None else store.runs(workflow=workflow, states=states, limit=limit)
-        drivers = [] if store is None else drivers_of(store, stored)
-    found = [run_view(run) for run in stored]
+    with service_at(place) as service:
+        found = service.runs.list(workflow, [RunState(each.value) for each in state or ()], limit)
     if as_json:
-        print_json([{**plain(view), "driver": str(known)} for view, known in zip(found, drivers, strict=True)])
+        print_json([{**plain(view), "driver": str(known)} for view, known in found or ()])
     elif found:
-        print_rows([run_cells(view, known) for view, known in zip(found, drivers, strict=True)], RUN_HEADER)
+        print_rows([run_cells(view, known) for view, known in found], RUN_HEADER)
     else:
-        print_line("no runs" if store is not None else "no runs: the first `turnout run` makes the database")
+        print_line("no runs" if found is not None else "no runs: the first `turnout run` makes the database")
 
 
 default_command(app, ls, "Look at runs, control them, run them again. Without a command, list them.")
 
 
 @app.command()
+@placed
 def show(
     run: Run,
     attempts: Annotated[
         bool, typer.Option("--attempts", help="Also print the error and the last lines of each failed attempt.")
     ] = False,
     as_json: Json = False,
-    database: Database = None,
+    place: Place = HERE,
 ) -> None:
     """Show a run: its result, its tasks, where each ran, what went wrong."""
-    from turnout.cli.database import open_store
-    from turnout.cli.run_report import print_run, read_run
-    from turnout.runner.run_reader import find_run
+    from turnout.cli.run_report import print_run
+    from turnout.cli.service import service_at
 
-    with open_store(database) as store:
-        known = read_run(store, find_run(store, run), lines=attempts)
+    with service_at(place) as service:
+        known = service.runs.facts(run, lines=attempts)
     if as_json:
         print_json(known.as_json())
     else:
@@ -91,11 +85,12 @@ def show(
 
 
 @app.command()
+@placed
 def output(
     run: Run,
     task: Annotated[str | None, typer.Argument(metavar="TASK", help="The output of this task.")] = None,
     as_json: Json = False,
-    database: Database = None,
+    place: Place = HERE,
 ) -> None:
     """Print what a run returned, or one of its tasks.
 
@@ -104,30 +99,27 @@ def output(
     turnout runs output last charge
     turnout runs output last "price[3]"
     """
-    from turnout.cli.database import open_store
-    from turnout.runner.run_reader import find_run
+    from turnout.cli.service import service_at
 
-    with open_store(database) as store:
-        stored = find_run(store, run)
-        value = read_output(store, stored, task)
+    with service_at(place) as service:
+        run_id, value = service.runs.output(run, task)
     if as_json:
-        print_json({"run_id": stored.new.run_id, "task": task, "output": value})
+        print_json({"run_id": run_id, "task": task, "output": value})
     else:
         print_result(value)
 
 
 @app.command()
-def history(run: Run, as_json: Json = False, database: Database = None) -> None:
+@placed
+def history(run: Run, as_json: Json = False, place: Place = HERE) -> None:
     """Print every move of a run and its tasks, in order."""
-    from turnout.cli.database import open_store
-    from turnout.cli.run_report import print_history, read_history
-    from turnout.runner.run_reader import find_run
+    from turnout.cli.run_report import print_history
+    from turnout.cli.service import service_at
 
-    with open_store(database) as store:
-        stored = find_run(store, run)
-        found = read_history(store, stored)
+    with service_at(place) as service:
+        run_id, found = service.runs.history(run)
     if as_json:
-        print_json({"run_id": stored.new.run_id, "moves": found})
+        print_json({"run_id": run_id, "moves": found})
     else:
         print_history(found)
 
@@ -161,24 +153,3 @@ def run_cells(view: RunView, driver: Driver) -> list[Span]:
         (format_time(view.created_at), "dim"),
         (one_line(note, max(60, len(not_driven))), "dim"),
     ]
-
-
-def read_output(store: ReadStore, stored: StoredRun, task: str | None) -> Any:
-    """Returns the result of the run, or the output of one of its tasks. Raises an error if there is none."""
-    from turnout.model.names import is_hook
-    from turnout.model.states import RunState, TaskState
-    from turnout.runner.run_reader import find_task, stored_output, stored_result
-    from turnout.runner.views import failure_of
-
-    run_id, state = stored.new.run_id, stored.row.state
-    rows = store.tasks(run_id, outputs=False)
-    if task is not None:
-        row = find_task(run_id, rows, task)
-        if row.state is not TaskState.COMPLETED:
-            raise InvalidInput(f"task {task!r} is {row.state}: it has no output", code="no_output", task=task)
-        return stored_output(store, stored, rows, row)
-    if not state.terminal:
-        raise RunNotFinished(f"run {run_id} is {state}: it has no result yet", run_id=run_id)
-    if state is not RunState.COMPLETED:
-        raise failure_of(stored, [row for row in rows if not is_hook(row.name)])
-    return stored_result(store, stored, rows)

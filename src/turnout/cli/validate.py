@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -14,24 +15,29 @@ from turnout.cli.options import Json
 def validate(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TARGET…", help="Modules, files or workflows; else the configured ones."),
+        typer.Argument(
+            metavar="TARGET…", help="Modules, Python and YAML files, folders or workflows; else the configured ones."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> int:
     """Check workflows and their routes without running anything.
 
-    Nothing is stored either.
+    Nothing is stored either. Every problem of a YAML file is printed with its line and column.
 
     \b
     turnout validate flows/*.py
     turnout validate shop.orders:fulfil
+    turnout validate nightly.yaml flows/
     """
     from turnout.cli.failure import Exit
     from turnout.cli.output import print_json, print_line
+    from turnout.cli.validate_files import checked_file, expanded, finding_lines
     from turnout.errors import InvalidTarget, TurnoutError
     from turnout.runner.composition import Plan
     from turnout.runner.settings import configuration
-    from turnout.runner.targets import load_workflows
+    from turnout.runner.targets import load_workflows, yaml_files
+    from turnout.runner.workflow_files import is_workflow_file
 
     config = configuration()
     wanted = targets or config.get("workflows")
@@ -40,14 +46,17 @@ def validate(
             "there is nothing to validate: name a file or module, or set `workflows` in the configuration",
             code="no_target",
         )
-    plan = Plan(config)
+    plan, files = Plan(config), yaml_files(config.get("workflows") or (), (config.root,))
     found: list[dict[str, Any]] = []
-    for target in wanted:
+    for target, folder in expanded(list(wanted)):
         try:
-            for workflow in load_workflows(target, (config.root,)):
-                found.append(_checked(target, plan, workflow))
+            if is_workflow_file(target):
+                found += checked_file(target, folder, files, partial(_checked, target, plan))
+            else:
+                found += [_checked(target, plan, each) for each in load_workflows(target, (config.root,))]
         except TurnoutError as error:
-            found.append({"target": target, "ok": False, "error": {"code": error.code, "message": error.message}})
+            if folder is None or error.code != "no_workflow":
+                found.append({"target": target, "ok": False, "error": {"code": error.code, "message": error.message}})
     if as_json:
         print_json(found)
     else:
@@ -55,6 +64,8 @@ def validate(
             print_line(_line(each))
             for warning in each.get("warnings", ()):
                 print_line([(f"  warning: {warning}", "yellow")])
+            for line in finding_lines(each):
+                print_line(line)
     return Exit.OK if all(each["ok"] for each in found) else Exit.USAGE
 
 

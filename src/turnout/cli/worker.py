@@ -139,9 +139,9 @@ def run_worker(
 
 
 def _ability(names: Sequence[str]) -> str:
-    from turnout.wire.step_codec import SHELL_HANDLER
+    from turnout.wire.step_codec import SHELL_HANDLER, STEP_HANDLER
 
-    if tuple(names) == (SHELL_HANDLER,):
+    if {*names} == {SHELL_HANDLER, STEP_HANDLER}:
         return "commands only (--import names modules with tasks)"
     return format_count(len(names), "handler")
 

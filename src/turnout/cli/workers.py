@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from turnout.cli.format import BREAKER_STYLES, format_duration, format_time, one_line, short_id, workflow_name
-from turnout.cli.options import Database, Group, Json, default_command
+from turnout.cli.options import Group, Json, default_command
 from turnout.cli.output import Line, Span, plain, print_json, print_line, print_rows
+from turnout.cli.place import HERE, Place, placed
 
 if TYPE_CHECKING:
-    from turnout.contracts.store import OwnershipStore
     from turnout.model.rows import HeldAttempt
     from turnout.model.workers import WorkerView
 
@@ -26,10 +25,13 @@ Worker = Annotated[str, typer.Argument(metavar="WORKER", help="A worker's name, 
 
 
 @app.command()
-def ls(as_json: Json = False, database: Database = None) -> None:
+@placed
+def ls(as_json: Json = False, place: Place = HERE) -> None:
     """List the workers that are connected to any hub on the database."""
-    with workers_at(database) as workers:
-        found, hubs = workers.all(), workers.hubs()
+    from turnout.cli.service import service_at
+
+    with service_at(place) as service:
+        found, hubs = service.workers.list(), service.workers.hubs()
     if as_json:
         print_json(found)
     elif found:
@@ -44,11 +46,14 @@ default_command(app, ls, "Look at workers, and let them leave. Without a command
 
 
 @app.command()
-def show(worker: Worker, as_json: Json = False, database: Database = None) -> None:
+@placed
+def show(worker: Worker, as_json: Json = False, place: Place = HERE) -> None:
     """Show a worker: what it can run, what it has, and since when."""
-    with workers_at(database) as workers:
-        view = workers.find(worker)
-        held, hubs = workers.held(view), workers.hubs()
+    from turnout.cli.service import service_at
+
+    with service_at(place) as service:
+        view = service.workers.find(worker)
+        held, hubs = service.workers.held(view), service.workers.hubs()
     if as_json:
         print_json({**plain(view), "held": held})
     else:
@@ -56,26 +61,30 @@ def show(worker: Worker, as_json: Json = False, database: Database = None) -> No
 
 
 @app.command()
+@placed
 def drain(
     worker: Worker,
     wait: Annotated[bool, typer.Option("--wait", help="Return when it has left.")] = False,
     reason: Annotated[str, typer.Option(help="Why; it is sent to the worker.")] = "drained",
     as_json: Json = False,
-    database: Database = None,
+    place: Place = HERE,
 ) -> None:
     """Let a worker finish what it has and leave. All its hubs request it within a heartbeat.
 
     \b
     turnout workers drain gpu-1 --wait
     """
-    with workers_at(database) as workers:
-        view = workers.find(worker)
-        workers.drain(view, reason)
-        left = workers.wait_for_end(view) if wait else False
+    from turnout.cli.service import service_at
+
+    with service_at(place) as service:
+        view = service.workers.find(worker)
+        service.workers.drain(view, reason)
+        while wait and service.workers.is_alive(view):
+            time.sleep(POLL_INTERVAL)
     if as_json:
-        print_json({"id": view.id, "name": view.name, "reason": reason, "left": left})
+        print_json({"id": view.id, "name": view.name, "reason": reason, "left": wait})
     else:
-        print_line(f"worker {view.name} {'has left' if left else 'is draining: it finishes what it has and leaves'}")
+        print_line(f"worker {view.name} {'has left' if wait else 'is draining: it finishes what it has and leaves'}")
 
 
 WORKER_HEADER = ("worker", "language", "labels", "running", "waiting", "executed", "failed", "lost", "hubs", "seen", "")
@@ -85,59 +94,13 @@ POLL_INTERVAL = 0.25
 """Seconds between checks whether the worker has left."""
 
 
-class WorkerReader:
-    """Reads and drains the workers on a database, which may not exist yet."""
-
-    def __init__(self, store: OwnershipStore | None) -> None:
-        self._store = store
-
-    def all(self) -> list[WorkerView]:
-        from turnout.runner.live_sessions import live_orchestrators, live_workers
-
-        return [] if self._store is None else live_workers(self._store, live_orchestrators(self._store))
-
-    def hubs(self) -> set[str]:
-        """Returns the addresses of the hubs of live orchestrators."""
-        from turnout.runner.live_sessions import live_orchestrators
-
-        found = [] if self._store is None else live_orchestrators(self._store)
-        return {one.status.hub.address for one in found if one.status.hub is not None}
-
-    def find(self, wanted: str) -> WorkerView:
-        from turnout.runner.live_sessions import find_worker
-
-        return find_worker(self.all(), wanted)
-
-    def held(self, worker: WorkerView) -> list[HeldAttempt]:
-        return [] if self._store is None else self._store.held_by(worker.id)
-
-    def drain(self, worker: WorkerView, reason: str) -> None:
-        from turnout.runner.live_sessions import drain
-
-        if self._store is not None:
-            drain(self._store, worker, reason)
-
-    def wait_for_end(self, worker: WorkerView) -> bool:
-        """Returns when the session of the worker has ended."""
-        assert self._store is not None
-        while self._store.holders_alive([worker.id]):
-            time.sleep(POLL_INTERVAL)
-        return True
-
-
-@contextmanager
-def workers_at(database: str | None, *, configured: bool = True) -> Iterator[WorkerReader]:
-    """Yields a reader for the workers on the database, which is not created."""
-    from turnout.cli.database import store_if_there
-
-    with store_if_there(database, configured=configured) as store:
-        yield WorkerReader(store)
-
-
 def connected_workers(database: str | None) -> list[WorkerView]:
     """Returns the connected workers; none where the configured database does not exist yet."""
-    with workers_at(database, configured=False) as workers:
-        return workers.all()
+    from turnout.cli.database import store_if_there
+    from turnout.runner.live_sessions import live_orchestrators, live_workers
+
+    with store_if_there(database, configured=False) as store:
+        return [] if store is None else live_workers(store, live_orchestrators(store))
 
 
 def hubs_at(database: str | None) -> list[tuple[str, str]]:

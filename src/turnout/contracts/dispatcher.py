@@ -31,8 +31,9 @@ class Placement(Protocol):
         """The keys that tasks are sent to, as far as they are registered here."""
         ...
 
-    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
-        """Returns where this task of this run goes."""
+    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str, input: str = "") -> DispatchDecision:
+        """Returns where this task of this run goes. ``input`` is the JSON text of the run's input, whose values labels
+        may take."""
         ...
 
     @property

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from turnout.model.access import AuditRow, NewToken, TokenRow
+from turnout.model.definitions import DefinitionKind, DefinitionVersion, NewDefinition, RecentRun, StoredDefinition
 from turnout.model.events import ExecutionResult
 from turnout.model.logs import LogLine, LogRow
 from turnout.model.retention import Deleted
@@ -29,12 +31,16 @@ from turnout.model.rows import (
     RunWrite,
     Session,
     SessionHealth,
+    StoredDecision,
+    StoredMove,
     StoredRun,
     StoreFacts,
     StoreUse,
     TaskRow,
     WriteOutcome,
 )
+from turnout.model.run_figures import EndedRuns, EndedTasks
+from turnout.model.run_filter import ALL_RUNS, ChangeSpan, RunChange, RunFilter
 from turnout.model.states import RunState, TaskState
 
 
@@ -224,6 +230,12 @@ class ReadStore(Protocol):
         or its last segment."""
         ...
 
+    def find_runs(
+        self, wanted: RunFilter = ALL_RUNS, *, limit: int = 100, before: str | None = None
+    ) -> list[StoredRun]:
+        """Returns the runs that the filter finds, newest first; ``before`` is the last run id of the previous page."""
+        ...
+
     def open_runs(self, limit: int) -> list[StoredRun]:
         """Returns runs that have not ended, newest first. Its cost does not depend on how many have ended."""
         ...
@@ -268,6 +280,15 @@ class ReadStore(Protocol):
         """(time by the database's clock, move), in order."""
         ...
 
+    def moves(self, run_id: str, *, after: tuple[int, int] = (0, 0), limit: int = 1_000) -> list[StoredMove]:
+        """Returns the moves of a run behind this position, which is (seq, part), in order. A run has one writer at a
+        time, so a reader that continues after the last position misses none."""
+        ...
+
+    def decisions(self, limit: int) -> list[StoredDecision]:
+        """Returns the latest decisions about tasks, newest runs first."""
+        ...
+
     def workflow(self, version: str) -> str | None:
         """The spec of this version as JSON text."""
         ...
@@ -279,6 +300,20 @@ class ReadStore(Protocol):
 
     def about(self) -> StoreFacts:
         """The server's version, its clock and the schema: for health."""
+        ...
+
+
+class ChangeStore(Protocol):
+    """Knows which runs have changed their state, whichever process has changed them."""
+
+    def run_changes(self, after: int, limit: int) -> list[RunChange]:
+        """Returns changes behind this position, in the order in which they became readable: a reader that continues
+        after the last position misses none, however many processes write. All changes of one position are returned
+        together. On PostgreSQL changes become readable when every older transaction that writes has ended."""
+        ...
+
+    def change_span(self) -> ChangeSpan:
+        """Returns the positions from which a reader can continue."""
         ...
 
 
@@ -330,7 +365,133 @@ class RetentionStore(Protocol):
         ...
 
 
-class Store(LedgerStore, OwnershipStore, MessageStore, ReadStore, LogStore, RetentionStore, Protocol):
+class FigureStore(Protocol):
+    """Counts what has ended, for metrics. Its cost depends on what ended in the time that is asked for only."""
+
+    def clock(self) -> float:
+        """The time by the database's clock."""
+        ...
+
+    def ended_runs(self, after: float, until: float) -> list[EndedRuns]:
+        """Returns the runs that ended after the first and until the second time, by workflow and state."""
+        ...
+
+    def ended_tasks(self, after: float, until: float) -> list[EndedTasks]:
+        """Returns the tasks of those runs, by workflow, executor and state. Tasks that never had an attempt are left
+        out."""
+        ...
+
+
+class AccessStore(Protocol):
+    """Keeps the tokens of the server, and the audit of what was done with them."""
+
+    def add_token(self, token: NewToken) -> TokenRow:
+        """Stores a token. Of one with a parent, the parent has to be usable: StoreRejected otherwise."""
+        ...
+
+    def add_first_token(self, token: NewToken) -> bool:
+        """Stores the token if none was ever stored. True for one of all callers, also if several call at once."""
+        ...
+
+    def token(self, digest: str) -> TokenRow | None:
+        """Returns the token with this digest of its secret, whatever its state. A session of a browser is revoked and
+        expires with the token that it was made with."""
+        ...
+
+    def tokens(self) -> list[TokenRow]:
+        """Returns all tokens, the oldest first, without sessions of browsers."""
+        ...
+
+    def usable_tokens(self, token_ids: Sequence[str]) -> frozenset[str]:
+        """Returns those of these tokens that are neither revoked nor expired."""
+        ...
+
+    def has_usable_token(self) -> bool:
+        """True if any token is neither revoked nor expired."""
+        ...
+
+    def revoke_token(self, token_id: str) -> bool:
+        """Revokes a token, and the sessions that were made with it. False: no such token is there, or it was revoked
+        before."""
+        ...
+
+    def record_use(self, last_used: Mapping[str, float]) -> None:
+        """Stores when tokens were last used; earlier times than the stored ones change nothing."""
+        ...
+
+    def add_audit(self, entries: Sequence[AuditRow]) -> None:
+        """Stores entries in this order, at the database's time."""
+        ...
+
+    def audit(self, *, limit: int = 100, before: int | None = None, actor: str | None = None) -> list[AuditRow]:
+        """Returns entries, the newest first; ``before`` is the id of the last entry of the previous page."""
+        ...
+
+    def prune_audit(self, older_than: float) -> int:
+        """Deletes entries that are older than so many seconds; returns how many."""
+        ...
+
+
+class DefinitionStore(Protocol):
+    """Keeps workflow definitions with their versions. Changes are made one after the other, whichever process makes
+    them, and each wakes ``definitions``."""
+
+    def definition(self, full_name: str) -> StoredDefinition | None:
+        """Returns the definition with the text of its current version; removed ones too."""
+        ...
+
+    def definitions(self, *, since: int = 0) -> list[StoredDefinition]:
+        """Returns the definitions that were changed after this revision, in the order of their revisions, removed ones
+        too. A reader that continues with the highest revision that it has misses no change."""
+        ...
+
+    def definition_versions(
+        self, full_name: str, *, before: int | None = None, limit: int = 100
+    ) -> list[DefinitionVersion]:
+        """Returns versions without their texts, newest first; ``before`` is the last number of the previous page."""
+        ...
+
+    def definition_version(self, full_name: str, version: int) -> DefinitionVersion | None: ...
+
+    def put_definition(self, new: NewDefinition, expected: int | None) -> StoredDefinition:
+        """Makes the text the newest version if the current one has the number ``expected``; 0: there is none, or it was
+        removed; None: whichever it is. Raises StaleDefinition otherwise. The text that is in force already changes
+        nothing. Numbers go on after a removal."""
+        ...
+
+    def put_findings(
+        self, full_name: str, kind: DefinitionKind, file: str, findings: str | None, actor: str
+    ) -> StoredDefinition | None:
+        """Records what is wrong with the newest text of a file, or with None that nothing is. The current version stays
+        in force, and a removed definition removed. One that was uploaded is left as it is."""
+        ...
+
+    def remove_definition(
+        self, full_name: str, expected: int | None, actor: str, *, with_open_runs: bool = False
+    ) -> StoredDefinition | None:
+        """Marks the definition as removed, if it has the version that is expected; None if there is none. Raises
+        DefinitionInUse while it has open runs, unless they may go on. A run that is submitted at the same moment by a
+        process that does not know of the removal yet goes on as well."""
+        ...
+
+    def recent_runs(self, workflows: Sequence[str], limit: int) -> dict[str, list[RecentRun]]:
+        """Returns the newest runs of each of these workflows, newest first, by one statement."""
+        ...
+
+
+class Store(
+    LedgerStore,
+    OwnershipStore,
+    MessageStore,
+    ReadStore,
+    ChangeStore,
+    LogStore,
+    RetentionStore,
+    AccessStore,
+    DefinitionStore,
+    FigureStore,
+    Protocol,
+):
     """All roles of one database, and how it is opened and closed."""
 
     url: str
@@ -343,9 +504,9 @@ class Store(LedgerStore, OwnershipStore, MessageStore, ReadStore, LogStore, Rete
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         """Calls ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
-        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions`` (PostgreSQL), or ``any`` (SQLite, which
-        only sees that the file changed; PostgreSQL after a reconnect). Returns the function that stops it. A call is a
-        hint."""
+        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions``, ``definitions`` (PostgreSQL), or
+        ``any`` (SQLite, which only sees that the file changed; PostgreSQL after a reconnect). Returns the function that
+        stops it. A call is a hint."""
         ...
 
     def use(self) -> StoreUse:

@@ -14,16 +14,32 @@ from turnout.model.workers import HubStatus
 class Assigner(Protocol):
     """An executor that has several holders, of which not every one can run every task."""
 
-    def selector(self, task: TaskSpec, labels: Mapping[str, str] | None, exclusive: bool = False) -> str:
-        """Returns what such a task asks of a holder: tasks with the same selector wait for the same holders."""
+    def selector(
+        self,
+        task: TaskSpec,
+        labels: Mapping[str, str] | None,
+        exclusive: bool = False,
+        others: Sequence[TaskSpec] = (),
+    ) -> str:
+        """Returns what such a task asks of a holder: tasks with the same selector wait for the same holders. The holder
+        must be able to run the ``others`` too."""
         ...
 
     def assign(self, selector: str) -> str | None:
         """Reserves a slot and returns its holder; None if there is none now."""
         ...
 
+    @property
+    def listening(self) -> bool:
+        """False if no holder can connect here now."""
+        ...
+
     def has_holder(self, holder: str) -> bool:
         """True if this holder is here."""
+        ...
+
+    def is_leaving(self, holder: str) -> bool:
+        """True if this holder is here and takes nothing new, since it was asked to leave."""
         ...
 
     def assign_again(self, event: TaskReadyEvent) -> bool:

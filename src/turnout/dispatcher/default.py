@@ -18,7 +18,7 @@ from turnout.dispatcher.delivery import AttemptDelivery, Timeouts
 from turnout.dispatcher.executor_adapter import roles_of
 from turnout.dispatcher.executor_breaker import ExecutorBreaker
 from turnout.dispatcher.explain import Explanation, explain
-from turnout.dispatcher.placement import HANDLER, SHELL, WORKERS, PlacementSettings, decide
+from turnout.dispatcher.placement import HANDLER, SHELL, WORKERS, PlacementSettings, decide, depends_on_input
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.slot import DispatcherMetrics, ExecutorSlot
 from turnout.dispatcher.validation import validate_routing
@@ -69,7 +69,8 @@ class DefaultDispatcher:
         self._used: set[str] = set()
         """Keys that known tasks can be sent to, and perhaps a few more."""
         self._decided: dict[str, tuple[TaskSpec, WorkflowSpec, DispatchDecision]] = {}
-        """Decisions by task. Cleared when rules or settings change, and not used if a rule depends on the run."""
+        """Decisions by task. Cleared when rules or settings change, and without those that depend on the run: by a rule
+        for a share of runs, or by labels that take values of its input."""
         self._delivery = AttemptDelivery(grace=timeout_grace, output_limit=output_limit)
         self.starts = True
         """True if executors are started; a runner that drives no runs does not start them."""
@@ -161,6 +162,11 @@ class DefaultDispatcher:
         self._decided.clear()
         return warnings
 
+    def check(self, config: RoutingConfig) -> list[str]:
+        """Checks rules against the executors and all workflows named so far, and changes nothing. Returns warnings."""
+        executors = {key: slot.executor for key, slot in self._slots.items()}
+        return validate_routing(config, executors, self._settings, list(self._workflows.values()))
+
     def validate(self, workflows: Iterable[WorkflowSpec] = ()) -> list[str]:
         """Checks the rules against the executors and all workflows named so far; returns (and logs) warnings."""
         known = {**self._workflows, **{workflow.full_name: workflow for workflow in workflows}}
@@ -169,22 +175,41 @@ class DefaultDispatcher:
         self._workflows = known
         return warnings
 
-    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
-        """Returns where this task of this run goes."""
+    @property
+    def decides_per_run(self) -> bool:
+        """True if two runs of one workflow may be routed differently by the rules."""
+        return self._router.per_run
+
+    @property
+    def hub_up(self) -> bool:
+        """False if a hub is configured to which no worker can connect here."""
+        assigner = self._assigners.get(WORKERS)
+        return self._settings.hub_up and (assigner is None or assigner.listening)
+
+    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str, input: str = "") -> DispatchDecision:
+        """Returns where this task of this run goes; ``input`` is the JSON text of the run's input."""
         if self._router.per_run:
-            return decide(task, workflow, self._settings, self._router, run_id)
+            return decide(task, workflow, self._settings, self._router, run_id, _values(task, workflow, input))
         known = self._decided.get(task.full_name)
         if known is not None and known[0] is task and known[1] is workflow:
             return known[2]
+        if depends_on_input(task, workflow):
+            return decide(task, workflow, self._settings, self._router, run_id, _values(task, workflow, input))
         decision = decide(task, workflow, self._settings, self._router, run_id)
         if len(self._decided) >= MAX_REMEMBERED_DECISIONS:
             self._decided.clear()
         self._decided[task.full_name] = (task, workflow, decision)
         return decision
 
-    def explain(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str | None = None) -> Explanation:
+    def explain(
+        self,
+        task: TaskSpec,
+        workflow: WorkflowSpec,
+        run_id: str | None = None,
+        input: Mapping[str, Any] | None = None,
+    ) -> Explanation:
         """Returns the same decision with its trace."""
-        return explain(task, workflow, self._settings, self._router, run_id)
+        return explain(task, workflow, self._settings, self._router, run_id, input)
 
     @property
     def has_shadows(self) -> bool:
@@ -204,7 +229,8 @@ class DefaultDispatcher:
             # Within one executor only other labels make a copy that is worth comparing.
             if key == decided.executor_key and (not labels or labels == decided.labels):
                 continue
-            if task.body.kind in slot.executor.kinds and (slot.executor.local or not pinned):
+            refused = workflow.remote_only if slot.executor.local else pinned
+            if task.body.kind in slot.executor.kinds and not refused:
                 return DispatchDecision(key, route.reason, labels)
         return None
 
@@ -391,3 +417,8 @@ class DefaultDispatcher:
                 self._warned.add(warning)
                 log.warning("routing: %s", warning)
         return warnings
+
+
+def _values(task: TaskSpec, workflow: WorkflowSpec, input: str) -> Mapping[str, Any] | None:
+    """Returns the run's input if labels take values of it."""
+    return msgspec.json.decode(input) if input and depends_on_input(task, workflow) else None

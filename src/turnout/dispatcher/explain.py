@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import msgspec
 
-from turnout.dispatcher.placement import MODE, ORDER, PlacementSettings, Question, decide, shown
+from turnout.dispatcher.placement import MODE, PlacementSettings, Question, decide, order_of, shown
 from turnout.dispatcher.routing import Router
 from turnout.model.events import DispatchDecision
 from turnout.model.spec import TaskSpec, WorkflowSpec
@@ -49,16 +49,21 @@ class Explanation(msgspec.Struct, frozen=True):
 
 
 def explain(
-    task: TaskSpec, workflow: WorkflowSpec, settings: PlacementSettings, router: Router, run_id: str | None = None
+    task: TaskSpec,
+    workflow: WorkflowSpec,
+    settings: PlacementSettings,
+    router: Router,
+    run_id: str | None = None,
+    input: Mapping[str, Any] | None = None,
 ) -> Explanation:
     """Runs the steps of ``decide`` and returns the decision with the result of each step."""
     if task.body.kind == "workflow":
         decision = decide(task, workflow, settings, router, run_id)
         return Explanation(task.full_name, decision, (TraceStep(1, "child run", "chosen", decision.reason),))
-    question = Question(task, workflow, settings, router, run_id)
+    question = Question(task, workflow, settings, router, run_id, input or {})
     steps: list[TraceStep] = []
     decided = False
-    for number, (considered, step) in enumerate(ORDER, 1):
+    for number, (considered, step) in enumerate(order_of(workflow), 1):
         details = _rules(task.full_name, router, run_id) if considered == "routing rules" else ()
         if considered == MODE:
             considered = settings.mode_name  # noqa: PLW2901
@@ -68,7 +73,7 @@ def explain(
             steps.append(TraceStep(number, considered, "chosen", outcome.reason, details))
         else:
             steps.append(TraceStep(number, considered, "not reached" if decided else "passed", outcome, details))
-    decision = decide(task, workflow, settings, router, run_id)
+    decision = decide(task, workflow, settings, router, run_id, input)
     return Explanation(task.full_name, decision, tuple(steps), task.map is not None)
 
 

@@ -29,7 +29,7 @@ class NoDispatcher:
     def register_executor(self, key: str, executor: TaskExecutor) -> None:
         raise InvalidRouting(f'executor "{key}" cannot be registered: there is no dispatcher', code="no_dispatcher")
 
-    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision:
+    def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str, input: str = "") -> DispatchDecision:
         return POLLING
 
     def shadow(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str) -> DispatchDecision | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -11,6 +11,7 @@ from turnout.dispatcher.routing import Router
 from turnout.errors import HubUnavailable, NoExecutor
 from turnout.model.children import CHILD
 from turnout.model.events import DispatchDecision
+from turnout.model.labels import has_parameters, with_parameters
 from turnout.model.spec import Labels, TaskSpec, WorkflowSpec
 
 WORKERS = "workers"
@@ -21,8 +22,14 @@ HANDLER = "handler"
 """The kind of body that another program runs."""
 NO_HUB = "but no hub is configured"
 """Part of the reason of every decision that would be ``workers`` with a hub."""
+STRICT = "strict_selectors does not let it run locally"
+"""Part of the reason of a decision for workers without a hub."""
+
+REMOTE_ONLY = "the definition may run on workers only"
+"""The reason of every task of a workflow with ``remote_only``, but handlers."""
 
 MODE = "default_execution_mode"
+MODES = ("local", "distributed")
 
 
 class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +42,8 @@ class PlacementSettings(msgspec.Struct, frozen=True, kw_only=True):
     mode_name: str = MODE
     """The name of that setting where it was set."""
     strict_selectors: bool = False
-    """Refuse a task that asks for labels while no hub is configured, instead of running it locally."""
+    """A task that asks for labels while no hub is configured goes to workers, and its submission is refused, instead of
+    running locally."""
     local_keys: tuple[str, ...] = ("default",)
     """Executors that run on this machine, in order of preference; the dispatcher fills it in at registration."""
     kinds: dict[str, frozenset[str]] = {}
@@ -53,6 +61,8 @@ class Question(msgspec.Struct, frozen=True):
     router: Router
     run_id: str | None = None
     """Without a run, rules for a share of runs do not apply."""
+    input: Mapping[str, Any] = {}
+    """The input of the run, whose values labels may take."""
 
     def default(self) -> tuple[str, str]:
         """Returns the executor of a task without rule or selector, and the name of that reason."""
@@ -69,9 +79,12 @@ class Question(msgspec.Struct, frozen=True):
 
     def selector(self) -> tuple[Labels | Literal["local"] | None, str]:
         """Returns the selector that counts and its source. An empty map asks for nothing, so it counts as absent."""
-        if self.task.worker_selector:
-            return self.task.worker_selector, "task"
-        return self.workflow.worker_selector or None, "workflow"
+        chosen, where = self.task.worker_selector, "task"
+        if not chosen:
+            chosen, where = self.workflow.worker_selector or None, "workflow"
+        if isinstance(chosen, dict) and has_parameters(chosen):
+            chosen = with_parameters(chosen, self.input)
+        return chosen, where
 
 
 Outcome: TypeAlias = DispatchDecision | str
@@ -79,26 +92,65 @@ Outcome: TypeAlias = DispatchDecision | str
 
 
 def decide(
-    task: TaskSpec, workflow: WorkflowSpec, settings: PlacementSettings, router: Router, run_id: str | None = None
+    task: TaskSpec,
+    workflow: WorkflowSpec,
+    settings: PlacementSettings,
+    router: Router,
+    run_id: str | None = None,
+    input: Mapping[str, Any] | None = None,
 ) -> DispatchDecision:
-    """Returns the choice of the first step of ``ORDER`` that makes one. A child run has no executor: its tasks have."""
+    """Returns the choice of the first step of the order that makes one. A child run has no executor: its tasks have."""
     if task.body.kind == "workflow":
         return DispatchDecision(CHILD, f"child run of {task.body.ref}")
-    question = Question(task, workflow, settings, router, run_id)
-    for _, step in ORDER:
+    question = Question(task, workflow, settings, router, run_id, input or {})
+    for _, step in order_of(workflow):
         outcome = step(question)
         if isinstance(outcome, DispatchDecision):
             return outcome
     raise AssertionError("the last step always decides")
 
 
-def require_hub(decision: DispatchDecision, settings: PlacementSettings) -> None:
-    """Raises HubUnavailable if a decision needs the hub and the hub is not up; checked at submission."""
-    if decision.executor_key == WORKERS and settings.hub_configured and not settings.hub_up:
+def depends_on_input(task: TaskSpec, workflow: WorkflowSpec) -> bool:
+    """True if two runs of the workflow may ask for different labels."""
+    return has_parameters(task.worker_selector or workflow.worker_selector)
+
+
+def require_hub(decision: DispatchDecision, settings: PlacementSettings, task: str = "") -> None:
+    """Raises HubUnavailable if a decision needs a hub that is not up, or that is not configured; checked at
+    submission. ``task`` is the full name for the message."""
+    if decision.executor_key != WORKERS:
+        return
+    what = f'task "{task}" goes to workers ({decision.reason})' if task else decision.reason
+    if not settings.hub_configured and decision.reason.startswith(REMOTE_ONLY):
         raise HubUnavailable(
-            f"{decision.reason}, but the hub is not up; start it, or pin the task with worker_selector='local'",
+            f"{what}: configure a hub, or set allow_local_execution and upload the definition again",
+            code="remote_only_without_hub",
+            task=task,
+        )
+    if not settings.hub_configured:
+        raise HubUnavailable(
+            f"{what}: configure a hub, or leave the labels out",
+            code="selector_without_hub",
+            task=task,
+            labels=decision.labels,
+        )
+    if not settings.hub_up:
+        raise HubUnavailable(
+            f"{what}, and the hub is not up here: start it, submit the run where it is up, or pin the task with "
+            "worker_selector='local'",
+            task=task,
             reason=decision.reason,
         )
+
+
+def _remote_only(question: Question) -> Outcome:
+    if question.task.body.kind == HANDLER:
+        return "a handler is never part of an orchestrator"
+    selector, where = question.selector()
+    labels = selector if isinstance(selector, dict) else None
+    asked = f", worker_selector {shown(labels)} on the {where}" if labels else ""
+    missing = "" if question.settings.hub_configured else f", {NO_HUB}"
+    return DispatchDecision(WORKERS, f"{REMOTE_ONLY}{asked}{missing}", labels)
 
 
 def _forced_local(question: Question) -> Outcome:
@@ -152,16 +204,15 @@ ORDER: tuple[tuple[str, Callable[[Question], Outcome]], ...] = (
 )
 
 
+def order_of(workflow: WorkflowSpec) -> tuple[tuple[str, Callable[[Question], Outcome]], ...]:
+    """Returns the steps for tasks of this workflow."""
+    return (("remote only", _remote_only), *ORDER) if workflow.remote_only else ORDER
+
+
 def _send(key: str, reason: str, question: Question, labels: Labels | None = None) -> DispatchDecision:
     if key == WORKERS and not question.settings.hub_configured:
         if labels and question.settings.strict_selectors:
-            raise NoExecutor(
-                f"{reason}, {NO_HUB}, and strict_selectors does not let it run locally: configure a hub, or leave the "
-                "labels out",
-                code="selector_without_hub",
-                task=question.task.full_name,
-                labels=labels,
-            )
+            return DispatchDecision(key, f"{reason}, {NO_HUB}, and {STRICT}", labels)
         return _local(f"{reason}, {NO_HUB}", question)
     return DispatchDecision(key, reason, labels)
 
@@ -187,11 +238,18 @@ def _local(why: str, question: Question) -> DispatchDecision:
 
 def lacks_hub(decision: DispatchDecision) -> bool:
     """True if the decision is local only because no hub is configured."""
+    return needs_hub_config(decision) and decision.executor_key != WORKERS
+
+
+def needs_hub_config(decision: DispatchDecision) -> bool:
+    """True if the decision would be another, or would not be refused, with a hub."""
     return NO_HUB in decision.reason
 
 
 def hub_warning(task: TaskSpec, decision: DispatchDecision) -> str:
-    """Returns the warning for a task whose decision lacks a hub."""
+    """Returns the warning for a task whose decision lacks a hub, or is refused for that."""
+    if decision.executor_key == WORKERS:
+        return f'runs with task "{task.full_name}" are refused: {decision.reason}'
     return f'task "{task.full_name}" runs locally, in executor "{decision.executor_key}": {decision.reason}'
 
 

@@ -156,6 +156,7 @@ def _clean(error: object) -> ErrorInfo | None:
         clipped(str(error.traceback)),
         tuple(clipped(str(name)) for name in error.mro),
         clipped(str(error.code)),
+        error.exit_code if isinstance(error.exit_code, int) else None,
     )
 
 

@@ -57,6 +57,9 @@ class _Check:
         if task.executor is not None:
             self._known(task.executor, f'task "{task.full_name}"', task=task.full_name)
         for decision in self._possible(task, workflow):
+            if decision.executor_key == WORKERS and not self.settings.hub_configured:
+                self._warn(hub_warning(task, decision))
+                continue
             if lacks_hub(decision) and (task.worker_selector or workflow.worker_selector):
                 self._warn(hub_warning(task, decision))
             self._can_run(task, decision.executor_key, decision.reason)
@@ -130,8 +133,8 @@ class _Check:
             try:
                 yield decide(task, workflow, self.settings, router)
             except NoExecutor as error:
-                code = "no_local_executor" if error.code == NoExecutor.code else error.code
-                raise InvalidRouting(f'task "{task.full_name}": {error.message}', code=code, **error.fields) from error
+                message = f'task "{task.full_name}": {error.message}'
+                raise InvalidRouting(message, code="no_local_executor", **error.fields) from error
 
     def _routers(self, name: str) -> list[Router]:
         """One router for each way that rules for a share of runs can turn out, as far as it matters for the name."""

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from turnout.contracts.executor import Work
-from turnout.errors import AttemptFenced, CommandFailed, CommandNotFound, ExecutorUnavailable
-from turnout.executors.subprocess_executor import RunningAttempt, SubprocessExecutor, until_done
+from turnout.errors import CommandFailed, CommandNotFound
+from turnout.executors.command import Commands
+from turnout.executors.step_run import StepRun
+from turnout.executors.subprocess_executor import RunningAttempt, SubprocessExecutor
 from turnout.model.durations import Duration
 from turnout.model.events import ExecutionResult
-from turnout.model.shell import Captured, ShellSpec, outcome, render, retryable
+from turnout.model.shell import Captured, Command, ShellSpec, outcome, render, retryable
 from turnout.model.values import MAX_BYTES
 from turnout.runtime.capture import relay
 from turnout.runtime.outcome import describe, returned_value
-from turnout.runtime.supervised_process import LineSplitter, SupervisedProcess, command_child
-
-FAST_START = ("-I", "-S")
-"""The supervisor of a command needs only the standard library."""
-OUT_OF_PROCESSES = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
-"""Errors of a start that are not the command's fault."""
+from turnout.runtime.supervised_process import LineSplitter
 
 
 class ShellExecutor(SubprocessExecutor):
-    """Runs shell tasks. What a command leaves in the background is ended with it."""
+    """Runs shell tasks and steps. What a command leaves in the background is ended with it."""
 
     kinds: frozenset[str] = frozenset({"shell"})
 
@@ -36,9 +31,16 @@ class ShellExecutor(SubprocessExecutor):
         super().__init__(name, commands, grace, max_output_bytes)
 
     async def _run(self, attempt: RunningAttempt, work: Work) -> ExecutionResult:
-        event, spec = attempt.event, work.task.body.shell
+        step = work.task.body.step
+        if step is not None:
+            commands = Commands(attempt, work, self.grace, step.stop_signal)
+            return await StepRun(attempt, work, step, commands, _about(work), self._max_output_bytes).run()
+        spec = work.task.body.shell
         assert spec is not None, "a shell body has its command"
-        command = render(spec, work.kwargs)
+        return await self._run_command(attempt, work, spec)
+
+    async def _run_command(self, attempt: RunningAttempt, work: Work, spec: ShellSpec) -> ExecutionResult:
+        rendered = render(spec, work.kwargs)
         captured = {stream: Captured(spec.max_capture) for stream in ("stdout", "stderr")}
         lines = {stream: LineSplitter(_relay_to(work, stream)) for stream in captured}
 
@@ -46,53 +48,22 @@ class ShellExecutor(SubprocessExecutor):
             captured[stream].feed(data)
             lines[stream].feed(data)
 
-        env = {**os.environ, **_about(work), **command.env}
+        command = Command(rendered.argv, {**os.environ, **_about(work), **rendered.env}, rendered.cwd)
         try:
-            process = SupervisedProcess(
-                command_child(command.argv, work.begin_by()),
-                output=output,
-                grace=self.grace,
-                env=env,
-                cwd=command.cwd,
-                flags=FAST_START,
-            )
-        except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
-            return ExecutionResult.failed(event, f"it cannot run in {command.cwd!r}: {error.strerror}", retryable=False)
-        except OSError as error:
-            if error.errno not in OUT_OF_PROCESSES:
-                raise
-            raise ExecutorUnavailable(f"no process could be started: {error.strerror}") from error
-        attempt.committed = True
-        process.started.add_done_callback(lambda _: attempt.settled.set())
-        attempt.began(time.time(), work.timeout)
-        try:
-            await until_done(process.gone)
-        except asyncio.CancelledError:
-            process.stop(self.grace if attempt.kill_grace is None else attempt.kill_grace)
-            await until_done(process.gone)
-            raise
+            code = await Commands(attempt, work, self.grace).run(command, output)
+        except CommandNotFound as error:
+            return ExecutionResult.failed(attempt.event, describe(error), retryable=False)
+        except CommandFailed as error:
+            return ExecutionResult.failed(attempt.event, error.message, retryable=False)
         finally:
             for each in lines.values():
                 each.flush()
-        return self._result(attempt, work, spec, process, captured, command.argv[0])
+        return self._result(attempt, work, spec, code, captured)
 
     def _result(
-        self,
-        attempt: RunningAttempt,
-        work: Work,
-        spec: ShellSpec,
-        process: SupervisedProcess,
-        captured: Mapping[str, Captured],
-        program: str,
+        self, attempt: RunningAttempt, work: Work, spec: ShellSpec, code: int, captured: dict[str, Captured]
     ) -> ExecutionResult:
         event, finished = attempt.event, time.time()
-        if process.late:
-            attempt.started_at = None
-            return ExecutionResult.returned(event, AttemptFenced.code)
-        if process.failure is not None:
-            error = CommandNotFound(f"{program!r} cannot be run: {process.failure.strerror}", command=program)
-            return ExecutionResult.failed(event, describe(error), retryable=False)
-        code = os.waitstatus_to_exitcode(process.ended.result())
         try:
             value = outcome(spec, code, captured["stdout"].close(), captured["stderr"].close())
         except CommandFailed as error:

@@ -11,8 +11,10 @@ from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.graph import Graph
 from turnout.model.moves import Move, RunView, Stop
 from turnout.model.names import suggest
-from turnout.model.reasons import NOT_CHOSEN, TRIGGER_RULE
+from turnout.model.reasons import CONTINUED, NOT_CHOSEN, PRECONDITION, TRIGGER_RULE
 from turnout.model.rows import TaskRow
+from turnout.model.rules import Accepted
+from turnout.model.spec import TaskSpec
 from turnout.model.states import TaskState
 
 UNKNOWN_BRANCH = "unknown_branch"
@@ -79,14 +81,32 @@ def skipped_by_choice(row: TaskRow) -> bool:
     return row.state is TaskState.SKIPPED and (row.reason == TRIGGER_RULE or skipped_by_branch(row))
 
 
+def accepted_end(row: TaskRow, task: TaskSpec) -> Accepted:
+    """Returns how dependents with the default rule accept an end other than success; None if they do not."""
+    on = task.continue_on
+    if on is not None and (
+        (row.state is TaskState.FAILED and (on.failure or row.reason == CONTINUED))
+        or (row.state is TaskState.SKIPPED and on.skipped)
+    ):
+        return "continue"
+    return "choice" if skipped_by_choice(row) else None
+
+
 def skipped_by_branch(row: TaskRow) -> bool:
     return row.state is TaskState.SKIPPED and row.reason is not None and row.reason.startswith(NOT_CHOSEN)
 
 
-def skip_reason(dependencies: Iterable[TaskRow]) -> str:
+def skipped_by_precondition(row: TaskRow) -> bool:
+    """True if an attempt of the task found its preconditions unmet."""
+    return row.state is TaskState.SKIPPED and (row.reason or "").startswith(PRECONDITION)
+
+
+def skip_reason(dependencies: Iterable[tuple[TaskRow, TaskSpec]]) -> str:
     """Returns the reason of a skipped task by its dependencies; a failed one takes precedence over a branch."""
     chosen = TRIGGER_RULE
-    for row in dependencies:
+    for row, task in dependencies:
+        if accepted_end(row, task) == "continue":
+            continue
         if skipped_by_branch(row) and row.reason is not None:
             chosen = row.reason
         elif not skipped_by_choice(row) and row.state in (TaskState.FAILED, TaskState.SKIPPED, TaskState.CANCELLED):

@@ -133,7 +133,7 @@ def at_fault(result: ExecutionResult, *, isolates: bool) -> bool | None:
             return True if isolates else None
         case ExecutionStatus.CANCELLED:
             return None
-        case ExecutionStatus.COMPLETED | ExecutionStatus.TIMED_OUT | ExecutionStatus.DEFERRED:
+        case ExecutionStatus.COMPLETED | ExecutionStatus.SKIPPED | ExecutionStatus.TIMED_OUT | ExecutionStatus.DEFERRED:
             return False
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.errors import TurnoutError
+from turnout.errors import CommandFailed, TurnoutError
 from turnout.model.branch import Branch
 from turnout.model.deferral import Defer, Deferral, Unmet
 from turnout.model.logs import storable
@@ -77,6 +77,8 @@ class ExecutionStatus(StrEnum):
     """The holder of the attempt (owner, worker, poller) vanished."""
     RETURNED = "returned"
     """Not started: refused or returned. Uses no budget."""
+    SKIPPED = "skipped"
+    """Its preconditions do not hold: the body did not run, and the task is skipped."""
     DEFERRED = "deferred"
     """The body raised ``Defer``, or waits for a condition. Uses no budget."""
 
@@ -84,7 +86,7 @@ class ExecutionStatus(StrEnum):
 # Named for the hot path, as in states.py.
 STATUS_COMPLETED, STATUS_RETURNED = ExecutionStatus.COMPLETED, ExecutionStatus.RETURNED
 
-NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.DEFERRED})
+NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.SKIPPED, ExecutionStatus.DEFERRED})
 """Ends of an attempt that was run and did not fail."""
 
 NO_CAPACITY_TYPE, UNAVAILABLE_TYPE = "NoCapacity", "ExecutorUnavailable"
@@ -101,6 +103,8 @@ class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Qualified names of the exception's classes, most specific first; retry_on and never_on compare them."""
     code: str = ""
     """The stable code, if it is one of Turnout's own exceptions."""
+    exit_code: int | None = None
+    """The exit code of a command that failed."""
 
 
 class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -160,6 +164,11 @@ class ExecutionResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     def deferred(cls, event: TaskReadyEvent, signal: Defer | Unmet, **more: Any) -> ExecutionResult:
         """Returns the result of a body that raised ``Defer``, or whose condition does not hold yet."""
         return cls.of(event, ExecutionStatus.DEFERRED, deferral=signal.deferral, **more)
+
+    @classmethod
+    def skipped(cls, event: TaskReadyEvent, reason: str, **more: Any) -> ExecutionResult:
+        """Returns the result of an attempt whose preconditions do not hold; ``reason`` says which."""
+        return cls.of(event, ExecutionStatus.SKIPPED, error=ErrorInfo("Skipped", reason), **more)
 
     @classmethod
     def returned(cls, event: TaskReadyEvent, reason: str, *, unavailable: bool = False) -> ExecutionResult:
@@ -249,6 +258,7 @@ def error_info(error: ErrorInfo | BaseException | str) -> ErrorInfo:
         clipped(text),
         kinds,
         error.code if isinstance(error, TurnoutError) else "",
+        error.fields.get("exit_code") if isinstance(error, CommandFailed) else None,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from turnout.model.bindings import resolve
-from turnout.model.branches import skipped_by_choice
+from turnout.model.branches import skipped_by_choice, skipped_by_precondition
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus
 from turnout.model.graph import lists_of
 from turnout.model.groups import startable, takes_slot
@@ -166,9 +166,12 @@ def finish_group(view: RunView, pos: int) -> Iterator[Move]:
     elif failed and not _mapped(view, pos).return_exceptions:
         outcome = Verdict(TaskState.FAILED, ITEMS_FAILED, failures=1)
         yield _end(view, pos, ExecutionStatus.FAILED, outcome, error=_items_error(failed, len(rows)))
-    elif skipped:
+    elif rows and len(skipped) == len(rows) and all(skipped_by_precondition(row) for row in skipped):
+        yield Stop(pos, TaskState.SKIPPED, skipped[0].reason)
+    elif any(not skipped_by_precondition(row) for row in skipped):
         # Its own items did not fail: the reason is that of the mapped task which is piped into it and failed.
-        reason = (skipped[0].reason or "").rpartition("[")[0]
+        piped = next(row for row in skipped if not skipped_by_precondition(row))
+        reason = (piped.reason or "").rpartition("[")[0]
         yield _end(view, pos, ExecutionStatus.FAILED, Verdict(TaskState.FAILED, reason))
     else:
         yield _end(view, pos, ExecutionStatus.COMPLETED, Verdict(TaskState.COMPLETED), output=str(len(rows)))

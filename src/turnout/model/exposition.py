@@ -78,7 +78,7 @@ def exposed(meanings: Mapping[str, str], values: Iterable[Sample]) -> str:
     """Returns the samples in the order of the metrics; a metric without samples is left out."""
     found: dict[str, list[str]] = {name: [] for name in meanings}
     for name, labels, value in values:
-        found[name].append(f"{name}{_label_text(labels)} {_number(value)}")
+        found[name].append(f"{name}{label_text(labels)} {_number(value)}")
     lines: list[str] = []
     for name, meaning in meanings.items():
         if found[name]:
@@ -95,7 +95,8 @@ def _number(value: float) -> str:
     return repr(float(value)) if math.isfinite(value) else ("+Inf" if value > 0 else "-Inf")
 
 
-def _label_text(labels: Labels) -> str:
+def label_text(labels: Labels) -> str:
+    """Returns labels as they stand behind a metric's name."""
     if not labels:
         return ""
     return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"

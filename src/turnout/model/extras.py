@@ -7,7 +7,12 @@ from contextlib import contextmanager
 
 from turnout.errors import MissingExtra
 
-EXTRAS = {"psycopg": ("postgres", "PostgreSQL"), "zmq": ("workers", "workers elsewhere")}
+EXTRAS = {
+    "psycopg": ("postgres", "PostgreSQL"),
+    "zmq": ("workers", "workers elsewhere"),
+    "litestar": ("server", "the server"),
+    "uvicorn": ("server", "the server"),
+}
 """The extra and the purpose of each package."""
 
 

@@ -113,10 +113,14 @@ class Graph:
 
     def _taken_by(self, task: TaskSpec) -> tuple[int, ...]:
         if task.hook is not None:
-            return (self.position[task.hook.of],) if task.hook.of and task.hook.takes_outcome else ()
+            of = (self.position[task.hook.of],) if task.hook.of and task.hook.takes_outcome else ()
+            return tuple(dict.fromkeys((*of, *self._in_templates(task))))
         if task.body.kind == "handler":
             # A handler gets the outputs of all its dependencies, with any arguments.
             return tuple(self.position[name] for name in task.depends_on)
+        return self._in_templates(task)
+
+    def _in_templates(self, task: TaskSpec) -> tuple[int, ...]:
         templates = (*task.args, *task.kwargs.values())
         return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
 

@@ -1,7 +1,7 @@
 """Decides which hooks the end of a task or run starts, and makes their arguments. Hooks are tasks.
 
 A task's hooks are called when that task reaches its end. The workflow's are called when everything else has ended:
-first those for success or failure, then those for the exit. Those that are not called are skipped.
+first those for success, failure or cancellation, then those for the exit. Those that are not called are skipped.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ NOT_CALLED = "not_called"
 _CALLED_BY: dict[RunState | TaskState, tuple[HookedOn, ...]] = {
     RunState.COMPLETED: ("success", "exit"),
     RunState.FAILED: ("failure", "exit"),
-    RunState.CANCELLED: ("exit",),
+    RunState.CANCELLED: ("cancel", "exit"),
     TaskState.COMPLETED: ("success", "exit"),
     TaskState.FAILED: ("failure", "exit"),
-    TaskState.CANCELLED: ("exit",),
+    TaskState.CANCELLED: ("cancel", "exit"),
 }
 
 
@@ -77,7 +77,9 @@ def call_hooks(view: RunView) -> Iterator[Move]:
             yield from _settle(view, hooks, _CALLED_BY.get(row.state, ()) if row.attempt else ())
     waiting = [pos for pos in graph.run_hooks if view.task(pos).state is TaskState.PENDING]
     if waiting and view.open_after <= len(waiting):
-        called = _CALLED_BY[end_of(graph, view.run_row, view.task).state]
+        end = end_of(graph, view.run_row, view.task)
+        # A run whose preconditions do not hold did nothing that could have succeeded.
+        called = ("exit",) if end.state is RunState.COMPLETED and end.reason else _CALLED_BY[end.state]
         last = [pos for pos in waiting if _on(graph, pos) == "exit"]
         yield from _settle(view, [pos for pos in waiting if pos not in last], called)
         if view.open_after == len(last):

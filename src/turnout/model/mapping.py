@@ -41,7 +41,7 @@ class Outputs(NamedTuple):
     def value(self, pos: int, texts: Mapping[int, str]) -> Any:
         """Returns the value of a task of the graph; ABSENT if it did not complete. ``texts``: outputs by position."""
         if not self.completed(pos):
-            return ABSENT
+            return failed_result(self.graph.tasks[pos], self.row_of(pos))
         if pos not in self.graph.mapped:
             return _decode(texts[pos])
         return [self.item(each, texts) for each in self.items.get(pos, ())]
@@ -52,6 +52,14 @@ class Outputs(NamedTuple):
         if row.state is TaskState.COMPLETED:
             return _decode(texts[pos])
         return {"type": row.error.type, "message": row.error.message} if row.error is not None else None
+
+
+def failed_result(task: TaskSpec, row: TaskRow) -> Any:
+    """Returns what is known of a step that failed by its exit code, after which its dependents may run; else ABSENT."""
+    code = row.error.exit_code if row.error is not None and row.state is TaskState.FAILED else None
+    if code is None or task.body.step is None:
+        return ABSENT
+    return {**dict.fromkeys(("stdout", "stderr", "output", "status")), "exit_code": code}
 
 
 def items_of(rows: Iterable[TaskRow]) -> dict[int, range]:

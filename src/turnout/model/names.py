@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
-_HOOK = re.compile(r"(?:.+\.)?on_(?:success|failure|exit)\..+")
+_HOOK = re.compile(r"(?:.+\.)?on_(?:success|failure|cancel|exit)\..+")
 
 
 def is_identifier(name: str) -> bool:

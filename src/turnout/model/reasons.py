@@ -17,6 +17,10 @@ DATA_DISCARDED = frozenset({STORE_REJECTED, TURN_FAILED})
 """Reasons for which the data of the run are discarded."""
 NOT_CHOSEN, TRIGGER_RULE = "not_chosen", "trigger_rule"
 """Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule accepts."""
+PRECONDITION = "precondition"
+"""The reason of a task that its own preconditions skipped, with the condition: ``precondition:test -f data``."""
+CONTINUED = "continue_on"
+"""The reason of a failure by an exit code or an output after which the dependents of the task run all the same."""
 NO_CAPACITY, WAITING_FOR_POLLER, WAITING_TO_RUN_ALONE = "no_capacity", "waiting_for_poller", "waiting_to_run_alone"
 WAITING_TO_RUN_ALONE_ON_A_WORKER = "waiting_to_run_alone_on_a_worker"
 BREAKER_OPEN = "breaker_open"
@@ -24,6 +28,8 @@ BREAKER_OPEN = "breaker_open"
 LIMIT = "limit"
 """The reason of an item whose group runs as many items as ``max_parallel`` allows."""
 NO_WORKER_MATCHES = "no_worker_matches"
+HUB_UNAVAILABLE = "hub_unavailable"
+"""The reason of a task that goes to workers while its owner has no hub that is up."""
 PAUSED, CANCELLED = "paused", "cancelled"
 """The reason of a returned attempt that had not begun when its run was paused or cancelled."""
 CODE_MISSING = "code_missing"
@@ -64,6 +70,11 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
     NO_WORKER_MATCHES: WaitReason(
         "No connected worker has the handler and the labels that the reason names.",
         "Start a worker with this handler and these labels, or correct the task's worker selector.",
+    ),
+    HUB_UNAVAILABLE: WaitReason(
+        "The task goes to workers, and the hub of the run's owner is not up, or not configured with "
+        "``strict_selectors``.",
+        "Start the hub: the task starts when its run has an owner whose hub is up.",
     ),
     BREAKER_OPEN: WaitReason(
         "The breaker of the task's executor, or of the workers that fit, is open after repeated failures.",

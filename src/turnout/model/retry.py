@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -31,6 +32,8 @@ class RetryPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
     """``module.qualname`` of exception classes (a bare name is a builtin); empty: all of them."""
     never_on: tuple[str, ...] = ()
     """As ``retry_on``, over which it takes precedence."""
+    factor: float = 2.0
+    """With exponential backoff: the factor by which each further delay grows."""
 
 
 def last_attempt(policy: RetryPolicy, attempt: int, failures: int) -> int:
@@ -47,10 +50,17 @@ def backoff_delay(policy: RetryPolicy, failures: int, random01: float) -> float:
         case "linear":
             delay = policy.delay * steps
         case "exponential":
-            delay = policy.delay * 2 ** min(steps - 1, MAX_DOUBLINGS)
+            delay = policy.delay * _power(policy.factor, steps - 1)
     if policy.max_delay is not None:
         delay = min(delay, policy.max_delay)
     return max(delay * (1.0 - policy.jitter * random01), 0.0)
+
+
+def _power(factor: float, exponent: int) -> float:
+    """Returns the power, bounded so that no number of failures overflows it."""
+    if factor == 2.0:
+        return float(2 ** min(exponent, MAX_DOUBLINGS))
+    return 1.0 if factor <= 1.0 else factor ** min(exponent, MAX_DOUBLINGS / math.log2(factor))
 
 
 def delay_before_retry(

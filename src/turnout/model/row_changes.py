@@ -133,7 +133,8 @@ def ended(
         retry_in=None,
         poll_key=None,
         output=None,
-        error=None if result is None else result.error or verdict.error or row.error,
+        # The reason of a skip says all of it.
+        error=None if result is None or state is TaskState.SKIPPED else result.error or verdict.error or row.error,
         started_at=None if result is None else result.started_at,
         finished_at=now if result is None else result.finished_at or now,
         seq=seq,

@@ -119,6 +119,28 @@ class HistoryRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """JSON text: the decision, the reason or the error."""
 
 
+class StoredMove(msgspec.Struct, frozen=True, gc=False):
+    """A move as it is read back; (``move.seq``, ``part``) is its position in the history of its run."""
+
+    at: float
+    """When it was committed, by the database's clock."""
+    part: int
+    """1 for the claim of a poller, which shares its seq with the move before it, else 0."""
+    move: HistoryRow
+
+
+class StoredDecision(msgspec.Struct, frozen=True, gc=False):
+    """The stored decision about a task of a run."""
+
+    run_id: str
+    version: str
+    pos: int
+    """The position of the task in the graph; for an item, that of its mapped task."""
+    executor: str
+    reason: str | None
+    labels: dict[str, str] | None
+
+
 class ParentAnswer(msgspec.Struct, frozen=True, gc=False):
     """The row that the end of a child run adds to its parent's inbox."""
 
@@ -266,6 +288,8 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """True if a lease has expired, or a session that has ended still owns a run."""
     unheard: bool = True
     """True if a command is open although its run has ended."""
+    definitions: int = 0
+    """The number of the newest change of a workflow definition."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

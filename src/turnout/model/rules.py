@@ -123,15 +123,18 @@ def evaluate(rule: Rule, states: Mapping[str, TaskState], context: Mapping[str, 
             return _compare(key, op, value, context)
 
 
-def default_rule(dependencies: Iterable[tuple[TaskState, bool]]) -> bool:
-    """True if all dependencies completed or were skipped by a branch, and at least one completed.
+Accepted: TypeAlias = Literal["choice", "continue"] | None
 
-    Each dependency is its final state, and True if it was skipped by a branch (not because of a failure). True without
-    dependencies.
+
+def default_rule(dependencies: Iterable[tuple[TaskState, Accepted]]) -> bool:
+    """True if all dependencies completed or have an accepted end, and not all of them were skipped by a branch.
+
+    Each dependency is its final state, and how that is accepted if it is not completed: ``"choice"`` for a skip by a
+    branch, ``"continue"`` for a failure or skip that ``continue_on`` names, else None. True without dependencies.
     """
     ends = list(dependencies)
-    fine = all(state is TaskState.COMPLETED or (state is TaskState.SKIPPED and by_branch) for state, by_branch in ends)
-    return fine and (not ends or any(state is TaskState.COMPLETED for state, _ in ends))
+    fine = all(state is TaskState.COMPLETED or accepted is not None for state, accepted in ends)
+    return fine and (not ends or any(accepted != "choice" for _, accepted in ends))
 
 
 def names_in(rule: Rule | None) -> frozenset[str]:

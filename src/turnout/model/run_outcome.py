@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from turnout.model.branches import accepted_end
 from turnout.model.events import ErrorInfo
 from turnout.model.graph import Graph
 from turnout.model.reasons import FAILING_REASONS
@@ -30,8 +31,12 @@ def end_of(graph: Graph, run: RunRow, row_of: RowOf) -> End:
             continue
         # A mapped task fails also where the items piped into it failed: then it is not the cause.
         followed = pos in graph.mapped and (row.reason or "").startswith("dependency_")
-        if not followed and not _excused(graph, pos, row_of):
+        tolerated = accepted_end(row, graph.tasks[pos]) is not None
+        if not followed and not tolerated and not _excused(graph, pos, row_of):
             return End(RunState.FAILED, f"task_failed:{row.name}", row.error)
+    if graph.spec.gate:
+        gate = row_of(graph.position[graph.spec.gate])
+        return End(RunState.COMPLETED, gate.reason if gate.state is TaskState.SKIPPED else None)
     return End(RunState.COMPLETED)
 
 

@@ -85,9 +85,7 @@ def retryable(spec: ShellSpec, code: int) -> bool:
 def outcome(spec: ShellSpec, code: int, stdout: Captured, stderr: Captured) -> Any:
     """Returns the task's value. Raises CommandFailed for a code that is not ok, or output that cannot be parsed."""
     if code not in spec.ok_codes:
-        how = f"exit code {code}" if code >= 0 else f"killed by {signal_name(-code)}"
-        shown = (stderr.text or stdout.text).strip()[-MAX_SHOWN_OUTPUT:]
-        raise CommandFailed(f"{how}: {shown}" if shown else how, exit_code=code)
+        raise CommandFailed(failure_message(code, stdout, stderr), exit_code=code)
     if spec.parse is None:
         return {"exit_code": code, "stdout": stdout.shown(), "stderr": stderr.shown()}
     if stdout.lost:
@@ -110,6 +108,13 @@ def outcome(spec: ShellSpec, code: int, stdout: Captured, stderr: Captured) -> A
                 raise CommandFailed(
                     f"its output is not JSON ({error}): {text[:200]!r}", code="bad_output", exit_code=code
                 ) from None
+
+
+def failure_message(code: int, stdout: Captured, stderr: Captured) -> str:
+    """Returns how a command failed, with the end of what it wrote."""
+    how = f"exit code {code}" if code >= 0 else f"killed by {signal_name(-code)}"
+    shown = (stderr.text or stdout.text).strip()[-MAX_SHOWN_OUTPUT:]
+    return f"{how}: {shown}" if shown else how
 
 
 class Captured:

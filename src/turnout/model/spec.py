@@ -10,9 +10,12 @@ import msgspec
 from turnout.model.retry import RetryPolicy
 from turnout.model.rules import Rule
 from turnout.model.shell import ShellSpec
+from turnout.model.step import StepSpec
 
 Labels: TypeAlias = dict[str, str]
 WorkerSelector: TypeAlias = dict[str, str] | Literal["local"] | None
+Affinity: TypeAlias = Literal["run"] | None
+"""``"run"``: all tasks that the workflow's own labels place go to one worker. None: each to any that matches."""
 
 
 class Literally(msgspec.Struct, frozen=True, tag="value"):
@@ -53,13 +56,15 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: Literal["python", "shell", "handler", "workflow"]
     ref: str
     shell: ShellSpec | None = None
+    step: StepSpec | None = None
+    """Of a shell body that is a step of a YAML workflow, in place of ``shell``."""
     config: dict[str, Any] = {}
     """Of a handler: its configuration, sent beside the arguments."""
     conditions: tuple[str, ...] = ()
     """Of a handler: the predicates that it may wait for, as ``module:qualname``. A function's task declares its own."""
 
 
-HookedOn: TypeAlias = Literal["success", "failure", "exit"]
+HookedOn: TypeAlias = Literal["success", "failure", "cancel", "exit"]
 
 
 class Hook(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -97,6 +102,14 @@ class Mapped(msgspec.Struct, frozen=True, omit_defaults=True):
     """Mapped tasks whose results are taken item by item: an item waits for the same item of each, not for all."""
 
 
+class ContinueOn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The ends of a task after which its dependents run as if it had completed. They do not fail the run."""
+
+    failure: bool = False
+    """Any failure. Others are judged where the task runs, by exit code or output: their reason is ``continue_on``."""
+    skipped: bool = False
+
+
 class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     body: Body
@@ -120,6 +133,8 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """Set for hooks, which come after all other tasks of the workflow and have no dependencies."""
     map: Mapped | None = None
     """Fan-out at run time: ``args`` and ``kwargs`` have the lists, and each item takes its values from them."""
+    continue_on: ContinueOn | None = None
+    """The ends other than success that the default rule of dependents accepts."""
 
 
 class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -133,6 +148,11 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     context_style: bool = False
     timeout: float | None = None
     worker_selector: WorkerSelector = None
+    affinity: Affinity = None
+    gate: str = ""
+    """The task that evaluates the preconditions of the whole run: if it is skipped, so is everything."""
+    remote_only: bool = False
+    """True if its tasks may run on workers only, never on the machine of an orchestrator."""
 
     @property
     def full_name(self) -> str:

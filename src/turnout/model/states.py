@@ -51,7 +51,9 @@ TASK_MOVES: Mapping[TaskState, frozenset[TaskState]] = {
     # A task that becomes ready and starts in one commit makes one move.
     TaskState.PENDING: frozenset({TaskState.READY, TaskState.RUNNING, TaskState.SKIPPED, TaskState.CANCELLED}),
     TaskState.READY: frozenset({TaskState.RUNNING, TaskState.CANCELLED}),
-    TaskState.RUNNING: frozenset({TaskState.COMPLETED, TaskState.FAILED, TaskState.READY, TaskState.CANCELLED}),
+    TaskState.RUNNING: frozenset(
+        {TaskState.COMPLETED, TaskState.FAILED, TaskState.SKIPPED, TaskState.READY, TaskState.CANCELLED}
+    ),
     TaskState.COMPLETED: frozenset(),
     TaskState.FAILED: frozenset(),
     TaskState.SKIPPED: frozenset(),

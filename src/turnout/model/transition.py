@@ -8,7 +8,7 @@ from itertools import pairwise
 import msgspec
 
 from turnout.model.bindings import merge_contexts
-from turnout.model.branches import checked_choice, restore_choices, skip_reason, skip_unchosen, skipped_by_choice
+from turnout.model.branches import accepted_end, checked_choice, restore_choices, skip_reason, skip_unchosen
 from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.expansion import (
     advance_groups,
@@ -434,7 +434,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         task, deps = graph.tasks[pos], graph.deps[pos]
         if task.rule is None:
             go = self._all_completed(deps) or default_rule(
-                (row.state, skipped_by_choice(row)) for row in (self.task(dep) for dep in deps)
+                (row.state, accepted_end(row, graph.tasks[row.pos])) for row in (self.task(dep) for dep in deps)
             )
         else:
             states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
@@ -444,7 +444,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         elif go:
             self.make_ready(pos)
         else:
-            self.stop(pos, TaskState.SKIPPED, skip_reason(self.task(dep) for dep in deps))
+            self.stop(pos, TaskState.SKIPPED, skip_reason((self.task(dep), graph.tasks[dep]) for dep in deps))
 
     def make_ready(self, pos: int, reason: str | None = None) -> None:
         """Moves a task from pending to ready."""

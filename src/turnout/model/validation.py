@@ -26,17 +26,20 @@ def validate(spec: WorkflowSpec) -> None:
     _unique(spec)
     _timeout(f"workflow {spec.name!r}", spec.timeout)
     _worker_selector(f"workflow {spec.name!r}", spec.worker_selector)
+    _affinity(spec)
     known = [task.name for task in spec.tasks]
     names = frozenset(known)
     params = frozenset(param.name for param in spec.params)
     for task in spec.tasks:
         _dependencies(task, names, known)
-        _arguments(task, names, known, params)
+        _arguments(spec, task, names, known, params)
         _rule(task, names, known)
         validate_task(task)
         _style(spec, task)
         _map(spec, task)
     _result(spec, names, known, params)
+    if spec.gate and spec.gate not in names:
+        _unknown_task(f"the gate of workflow {spec.name!r} is {spec.gate!r}", spec.gate, known)
     _acyclic(spec)
 
 
@@ -64,8 +67,8 @@ def _hook(task: TaskSpec) -> None:
     if task.hook is None and is_hook(task.name):
         _refuse(
             "bad_identifier",
-            f"task name {task.name!r} is one that only a hook has: choose a name without 'on_success.', 'on_failure.' "
-            "or 'on_exit.' in it",
+            f"task name {task.name!r} is one that only a hook has: choose a name without 'on_success.', 'on_failure.', "
+            "'on_cancel.' or 'on_exit.' in it",
             value=task.name,
         )
 
@@ -100,12 +103,32 @@ def _dependencies(task: TaskSpec, names: frozenset[str], known: list[str]) -> No
             _unknown_task(f"task {task.name!r} depends on {name!r}", name, known)
 
 
-def _arguments(task: TaskSpec, names: frozenset[str], known: list[str], params: frozenset[str]) -> None:
+def _ancestors(spec: WorkflowSpec, task: TaskSpec) -> frozenset[str]:
+    """Returns the tasks that have ended before this one can start."""
+    depends_on = {each.name: each.depends_on for each in spec.tasks}
+    found: set[str] = set()
+    open_ = list(task.depends_on)
+    while open_:
+        name = open_.pop()
+        if name not in found:
+            found.add(name)
+            open_.extend(depends_on.get(name, ()))
+    return frozenset(found)
+
+
+def _arguments(
+    spec: WorkflowSpec, task: TaskSpec, names: frozenset[str], known: list[str], params: frozenset[str]
+) -> None:
     waits_for = frozenset(task.depends_on)
+    earlier: frozenset[str] | None = None
     for template in (*task.args, *task.kwargs.values()):
         _template(f"an argument of task {task.name!r}", template, names, known, params)
         for name in tasks_in(template):
-            if name not in waits_for:
+            # A hook is called when every task that it may take from has ended.
+            if name in waits_for or task.hook is not None:
+                continue
+            earlier = _ancestors(spec, task) if earlier is None else earlier
+            if name not in earlier:
                 _refuse(
                     "missing_dependency",
                     f"task {task.name!r} takes the output of {name!r}: add {name!r} to its depends_on",
@@ -172,6 +195,7 @@ def _retry(task: TaskSpec) -> None:
             retry.max_delay,
             "a number of seconds from 0, or None",
         ),
+        (not _is_seconds(retry.factor) or retry.factor < 1, "factor", retry.factor, "a number from 1"),
         (not _is_seconds(retry.jitter) or retry.jitter > 1, "jitter", retry.jitter, "a share between 0 and 1"),
         (
             task.at_most_once and retry.attempts != 1,
@@ -219,6 +243,17 @@ def _worker_selector(what: str, selector: Any) -> None:
                 'it must be "local" or labels, such as {"gpu": "true"} (text to text)',
                 value=selector,
             )
+
+
+def _affinity(spec: WorkflowSpec) -> None:
+    if spec.affinity not in (None, "run"):
+        _refuse("bad_affinity", f'affinity of workflow {spec.name!r} is {spec.affinity!r}: it must be "run" or None')
+    if spec.affinity == "run" and not isinstance(spec.worker_selector, dict):
+        _refuse(
+            "bad_affinity",
+            f'affinity of workflow {spec.name!r} is "run", and it has no labels: give it a worker_selector, such as '
+            '{"disk": "true"}, or leave the affinity out',
+        )
 
 
 def _style(spec: WorkflowSpec, task: TaskSpec) -> None:

@@ -10,7 +10,7 @@ from turnout.errors import UndeclaredCondition
 from turnout.model.children import CHILD_ENDS
 from turnout.model.deferral import Deferral, Memo, read_memo, write_memo
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, ExecutionStatus, short_text
-from turnout.model.reasons import DEFERRED, DEFERRED_TOO_OFTEN, UNDECLARED_CONDITION
+from turnout.model.reasons import CONTINUED, DEFERRED, DEFERRED_TOO_OFTEN, PRECONDITION, UNDECLARED_CONDITION
 from turnout.model.retry import delay_before_retry
 from turnout.model.rows import TaskRow
 from turnout.model.setting_types import Natural, NonNegativeSeconds, Settings
@@ -77,8 +77,10 @@ def verdict(
             reason = result.error.message if result.error else "returned"
             delay = limits.code_missing_delay if reason == "code_missing" else limits.refused_delay
             return Verdict(TaskState.READY, reason, delay)
-        case ExecutionStatus.DEFERRED:
-            return verdict_deferred(result.deferral or Deferral(), read_memo(row.memo), limits, now)
+        case ExecutionStatus.SKIPPED | ExecutionStatus.DEFERRED:
+            deferral = result.deferral or Deferral()
+            deferred = result.status is ExecutionStatus.DEFERRED
+            return verdict_deferred(deferral, read_memo(row.memo), limits, now) if deferred else verdict_skipped(result)
         case ExecutionStatus.LOST:
             if task.at_most_once:
                 return Verdict(TaskState.FAILED, "lost_at_most_once", losses=1)
@@ -102,9 +104,16 @@ def verdict(
 
 
 def _reason(result: ExecutionResult) -> str | None:
-    """Returns the reason of a failed task: the end of its child run, or an undeclared condition; otherwise None."""
+    """Returns the reason of a failed task: the end of its child run, an undeclared condition, or an end after which its
+    dependents run; otherwise None."""
     code = result.error.code if result.error is not None else ""
-    return code if code in CHILD_ENDS or code == UNDECLARED_CONDITION else None
+    return code if code in CHILD_ENDS or code in (UNDECLARED_CONDITION, CONTINUED) else None
+
+
+def verdict_skipped(result: ExecutionResult) -> Verdict:
+    """Returns the verdict on an attempt whose preconditions do not hold."""
+    why = short_text(result.error.message) if result.error is not None else ""
+    return Verdict(TaskState.SKIPPED, f"{PRECONDITION}:{why}" if why else PRECONDITION)
 
 
 def verdict_deferred(deferral: Deferral, memo: Memo, limits: Limits, now: float) -> Verdict:
@@ -130,6 +139,8 @@ def verdict_when_cancelling(result: ExecutionResult, reason: str | None) -> Verd
     match result.status:
         case ExecutionStatus.COMPLETED:
             return COMPLETED
+        case ExecutionStatus.SKIPPED:
+            return verdict_skipped(result)
         case ExecutionStatus.FAILED | ExecutionStatus.RETRY | ExecutionStatus.TIMED_OUT:
             return Verdict(TaskState.FAILED, _reason(result), failures=1)
         case ExecutionStatus.LOST:

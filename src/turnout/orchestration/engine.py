@@ -16,6 +16,7 @@ import msgspec
 from turnout.authoring.registry import Registry
 from turnout.contracts.dispatcher import Dispatcher
 from turnout.contracts.store import Store
+from turnout.dispatcher.admission import Admission
 from turnout.dispatcher.no_dispatcher import NoDispatcher
 from turnout.errors import StoreError
 from turnout.model.rows import RunWrite
@@ -30,8 +31,10 @@ from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.status import StatusReader, StatusSnapshot
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.loaders.stored_runs import GraphCache
+from turnout.orchestration.run_requests import RunRequests
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
+from turnout.orchestration.stages.affinity import RunAffinity
 from turnout.orchestration.stages.capacity import CapacityQueue, Reservations
 from turnout.orchestration.stages.claims import Claims, ClaimScope
 from turnout.orchestration.stages.commands import Commands, Withdrawal
@@ -46,6 +49,7 @@ from turnout.orchestration.stages.takeover import Takeover
 from turnout.orchestration.stages.task_starter import TaskStarter
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.orchestration.upkeep.definitions import DefinitionUpdates, Refresh
 from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
@@ -65,7 +69,11 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     polled: frozenset[str] = frozenset()
     """Executor keys that pollers serve: their tasks are never dispatched from here."""
     scope: ClaimScope = NO_SCOPE
+    refresh: Refresh | None = None
+    """Puts changes of stored definitions in force here; None: they are not used."""
     max_output_bytes: int = MAX_BYTES
+    admission: Admission | None = None
+    """Checks where the tasks of new runs go; None: it is not known here."""
 
 
 class Engine:
@@ -145,6 +153,7 @@ class Engine:
         )
         self.waiters = Waiters(store, self.runs, self.claims, self.background, settings.max_owned_runs)
         self.commands = Commands(store, self.runs, self.claims, self.background)
+        self.requests = RunRequests(registry, options.admission, options.max_output_bytes)
         requests = ChildRequests(
             store,
             registry,
@@ -152,6 +161,7 @@ class Engine:
             self.session,
             self.runs,
             background=self.background,
+            requests=self.requests,
             max_depth=settings.limits.depth,
             max_output_bytes=options.max_output_bytes,
         )
@@ -186,6 +196,7 @@ class Engine:
             reservations=reservations,
             capacity_queue=capacity_queue,
             exclusive_tasks=exclusive_tasks,
+            affinity=RunAffinity(store, self.dispatcher, self.runs, self.background),
             children=children,
             polled=self._polled,
         )
@@ -262,6 +273,7 @@ class Engine:
                 unknown_runs=unknown_runs,
                 inbox=inbox,
                 waiters=self.waiters,
+                definitions=DefinitionUpdates(options.refresh, self.claims, self.background),
                 background=self.background,
             ),
             background=self.background,

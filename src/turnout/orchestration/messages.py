@@ -37,6 +37,10 @@ class Submission(msgspec.Struct):
     final: Reply[FinishedRun]
     """Resolves when the run has ended."""
     reuse: Sequence[TaskRow] = ()
+    warnings: tuple[str, ...] = ()
+    """What the caller is told about where its tasks go."""
+    unowned: bool = False
+    """True if the run is stored without an owner, for any orchestrator to claim."""
     insert_started: bool = False
     """True once its insert was handed to the ledger."""
 

@@ -209,4 +209,7 @@ async def _submit(core: Core, requests: Sequence[Submission]) -> list[AsyncRunHa
         for request in requests:
             request.refuse(error)  # what was not started yet is not
         raise
-    return [AsyncRunHandle(core, run_id, request.final) for run_id, request in zip(ids, requests, strict=True)]
+    return [
+        AsyncRunHandle(core, run_id, request.final, request.warnings)
+        for run_id, request in zip(ids, requests, strict=True)
+    ]

@@ -14,13 +14,14 @@ from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow, defined_workflows
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation
-from turnout.dispatcher.placement import hub_warning, lacks_hub
-from turnout.errors import DefinitionError, HubUnavailable, InvalidRouting, InvalidSetting
+from turnout.dispatcher.placement import MODE, MODES, hub_warning, lacks_hub, require_hub
+from turnout.errors import DefinitionError, InvalidRouting, InvalidSetting
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
 from turnout.executors.thread import ThreadExecutor
+from turnout.model.events import DispatchDecision
 from turnout.model.extras import optional_packages
-from turnout.model.spec import WorkflowSpec
+from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.texts import MAX_NAME_LENGTH, checked_text
 from turnout.model.workers import WorkerView
 from turnout.runner.config import Config
@@ -60,6 +61,9 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
     polled = frozenset(
         checked_text(key, "polling", longest=MAX_NAME_LENGTH, error=InvalidSetting) for key in config.polling
     )
+    mode = config.placement.default_execution_mode
+    if mode not in MODES:
+        raise InvalidSetting(f"{MODE} is {mode!r}: write {' or '.join(map(repr, MODES))}", code="bad_setting", key=MODE)
     hub = config.hub is not None or config.placement.hub_configured
     placement = msgspec.structs.replace(config.placement, polled_keys=polled, hub_configured=hub)
     dispatcher = DefaultDispatcher(
@@ -111,11 +115,12 @@ def executors_of(
     return {key: each for key, each in offered.items() if key not in polled or key == "default"} | dict(given)
 
 
-def drives_stored(dispatcher: DefaultDispatcher, spec: WorkflowSpec) -> bool:
-    """True if runs of a workflow that this program does not have can be driven here: it has handlers and commands only,
-    and an executor for each of them."""
-    if spec.needs_code:
-        return False
+def drives_stored(dispatcher: DefaultDispatcher, registry: Registry, spec: WorkflowSpec) -> bool:
+    """True if runs of a workflow that this program does not have can be driven here: it has handlers, commands and
+    calls of workflows that are registered here, and there is an executor for each of them."""
+    for body in (task.body for task in spec.tasks):
+        if body.kind == "python" or (body.kind == "workflow" and registry.spec_of(body.ref) is None):
+            return False
     try:
         dispatcher.validate([spec])
     except InvalidRouting as error:
@@ -134,17 +139,6 @@ def for_workers(dispatcher: DefaultDispatcher, specs: Iterable[WorkflowSpec]) ->
             if by_percent or dispatcher.explain(task, spec).decision.executor_key == WORKERS:
                 return task.full_name
     return None
-
-
-def refuse_workers(dispatcher: DefaultDispatcher, specs: Iterable[WorkflowSpec]) -> None:
-    """Raises HubUnavailable for a task that goes to workers: none can connect here, so it would wait for ever."""
-    name = for_workers(dispatcher, specs)
-    if name is not None:
-        raise HubUnavailable(
-            f'task "{name}" goes to workers, and this Runner has no hub (hub=False): submit the run with '
-            "drives=False, for an orchestrator that has one",
-            task=name,
-        )
 
 
 def refuse_in_child() -> None:
@@ -185,7 +179,10 @@ class Plan:
     def check(self, workflow: Workflow[..., Any]) -> tuple[WorkflowSpec, list[str]]:
         """Returns the workflow as a value, and warnings; raises what would keep it from running."""
         spec = workflow.spec_for(self._tenant)
-        return spec, _validate(self._dispatcher, [spec], self._settings.rules_origin)
+        warnings = _validate(self._dispatcher, [spec], self._settings.rules_origin)
+        for task in spec.tasks:
+            self._require_hub(task, self._dispatcher.explain(task, spec).decision)
+        return spec, warnings
 
     def check_all(self, workflows: Iterable[Workflow[..., Any]]) -> list[str]:
         """Returns warnings about these workflows together, by the function that a Runner calls when it starts."""
@@ -193,14 +190,22 @@ class Plan:
 
     def explain(self, workflow: Workflow[..., Any]) -> dict[str, Explanation]:
         """Returns where each task goes, by the function that decides it in a run."""
-        spec, _ = self.check(workflow)
+        spec = workflow.spec_for(self._tenant)
+        _validate(self._dispatcher, [spec], self._settings.rules_origin)
         return {task.name: self._dispatcher.explain(task, spec, None) for task in spec.tasks}
 
     def hub_warnings(self, workflow: Workflow[..., Any]) -> list[str]:
-        """Returns a warning for each task, also of called workflows, that runs locally only because there is no hub."""
+        """Returns a warning for each task, also of called workflows, that runs locally only because there is no hub.
+        Raises HubUnavailable for one that may not."""
         family = Registry().family_of(workflow, self._tenant)
-        found = ((task, self._dispatcher.explain(task, spec).decision) for spec in family for task in spec.tasks)
+        found = [(task, self._dispatcher.explain(task, spec).decision) for spec in family for task in spec.tasks]
+        for task, decision in found:
+            self._require_hub(task, decision)
         return [hub_warning(task, decision) for task, decision in found if lacks_hub(decision)]
+
+    def _require_hub(self, task: TaskSpec, decision: DispatchDecision) -> None:
+        """Raises HubUnavailable if it would need a hub and none is configured. Whether one is up is not known here."""
+        require_hub(decision, msgspec.structs.replace(self._dispatcher.settings, hub_up=True), task.full_name)
 
     def needs_hub(self, workflows: Iterable[Workflow[..., Any]]) -> bool:
         """True if a task of these, or of a workflow that they call, may go to workers."""

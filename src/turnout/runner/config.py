@@ -23,9 +23,10 @@ from turnout.runner.config_schema import (
     dotted,
     overlaid,
 )
-from turnout.runner.config_sources import find_file, keys_of_file, keys_of_variables
+from turnout.runner.config_sources import find_file, foreign_variables, keys_of_file, keys_of_variables
+from turnout.runner.server_settings import SERVER, ServerSettings
 
-S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings)
+S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings, ServerSettings)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -44,6 +45,8 @@ class Config(msgspec.Struct, frozen=True):
     """The folder of the file, else of the nearest pyproject.toml, else the working directory."""
     file: Path | None = None
     entries: Mapping[Key, Entry] = {}
+    warnings: tuple[str, ...] = ()
+    """What is doubtful about the values, and read all the same."""
 
     def get(self, *key: str) -> Any:
         """Returns the value, or None if none is given."""
@@ -85,6 +88,11 @@ class Config(msgspec.Struct, frozen=True):
     @property
     def step_execution(self) -> PubSubSettings | None:
         return self._checked(PubSubSettings(), STEP_EXECUTION, self._table(STEP_EXECUTION))
+
+    @property
+    def server(self) -> ServerSettings:
+        """Returns the settings of the server; it has defaults for all of them."""
+        return self._checked(ServerSettings(), SERVER, self._table(SERVER)) or ServerSettings()
 
     @property
     def hub(self) -> HubSettings | None:
@@ -149,4 +157,4 @@ def read_config(start: Path, environment: Mapping[str, str]) -> Config:
         entries = {key: Entry(value, file.name, spelling) for key, (value, spelling) in keys_of_file(file).items()}
     for key, value, name in keys_of_variables(environment):
         entries[key] = Entry(value, name)
-    return Config(root, file, entries)
+    return Config(root, file, entries, tuple(foreign_variables(environment)))

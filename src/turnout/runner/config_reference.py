@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
 import msgspec
 
+from turnout.model.field_docs import field_docs
 from turnout.model.setting_types import Settings, SettingType
 from turnout.runner.config_schema import FIELDS, dotted
 from turnout.runner.config_sources import variable_of
@@ -47,19 +44,6 @@ def setting_rows() -> Iterator[SettingRow]:
         )
 
 
-@cache
 def descriptions(settings: type[Settings]) -> Mapping[str, str]:
     """Returns the docstring of each field of a class of settings, and of its base classes."""
-    found: dict[str, str] = {}
-    for base in settings.__bases__:
-        if issubclass(base, Settings) and base is not Settings:
-            found |= descriptions(base)
-    [definition] = ast.parse(textwrap.dedent(inspect.getsource(settings))).body
-    assert isinstance(definition, ast.ClassDef)
-    for field, after in zip(definition.body, definition.body[1:], strict=False):
-        match field, after:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str() as text)):
-                found[name] = " ".join(text.split())
-            case _:
-                pass
-    return found
+    return field_docs(settings, Settings)

@@ -33,6 +33,7 @@ from turnout.model.setting_types import (
 from turnout.model.texts import checked_text
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.settings import EngineSettings
+from turnout.runner.server_settings import ServerSettings
 from turnout.worker.settings import DEFAULT_CONCURRENCY, Concurrency
 
 Key: TypeAlias = tuple[str, ...]
@@ -126,6 +127,7 @@ TABLES: tuple[Settings, ...] = (
     HubTable(),
     EngineSettings(),
     PubSubSettings(),
+    ServerSettings(),
 )
 """Every table with its defaults, but ``executors``, whose names and options are the user's own."""
 

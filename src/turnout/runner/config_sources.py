@@ -36,6 +36,10 @@ PROJECT_FILE = "pyproject.toml"
 YAML_SUFFIXES = (".yaml", ".yml")
 CONFIG_VARIABLE = "TURNOUT_CONFIG"
 """Names the file, instead of looking for it."""
+SERVER_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "TURNOUT_SERVER", "TURNOUT_TOKEN", "TURNOUT_TOKEN_FILE"
+"""The server that commands use instead of a database, and the token for it."""
+OWN_VARIABLES = frozenset({CONFIG_VARIABLE, SERVER_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE})
+"""Variables that are no settings."""
 
 
 def config_files_in(folder: Path) -> list[Path]:
@@ -161,12 +165,26 @@ def variable_of(key: Key) -> str:
     return f"{PREFIX}{'__'.join(key).upper()}"
 
 
+FOREIGN_VARIABLES: Mapping[str, Key] = {"DAGU_DEFAULT_EXECUTION_MODE": ("default_execution_mode",)}
+"""Variables of another program that are read as well, with a warning. Turnout's own prevail."""
+
+
 def keys_of_variables(environment: Mapping[str, str]) -> Iterator[tuple[Key, Any, str]]:
-    """Yields each key that a variable sets, its converted value, and the variable's name."""
-    for name in sorted(environment):
-        key = _key(name)
+    """Yields each key that a variable sets, its converted value, and the variable's name; a later one of the same key
+    prevails."""
+    for name in sorted(environment, key=lambda name: (name not in FOREIGN_VARIABLES, name)):
+        key = FOREIGN_VARIABLES.get(name) or _key(name)
         if key is not None:
             yield key, checked(key, _value(key, environment[name], name), name), name
+
+
+def foreign_variables(environment: Mapping[str, str]) -> list[str]:
+    """Returns a warning for each variable of another program that is read."""
+    return [
+        f"the environment variable {name} is read for {dotted(key)}: set {variable_of(key)} instead"
+        for name, key in FOREIGN_VARIABLES.items()
+        if name in environment
+    ]
 
 
 def _key(name: str) -> Key | None:
@@ -175,7 +193,7 @@ def _key(name: str) -> Key | None:
     A name that begins with a table, or that resembles a key, must be right. Other variables are ignored: clusters set
     ``TURNOUT_PORT`` for a service of that name.
     """
-    if not name.startswith(PREFIX) or name == CONFIG_VARIABLE:
+    if not name.startswith(PREFIX) or name in OWN_VARIABLES:
         return None
     parts = [part.lower() for part in name.removeprefix(PREFIX).split("__")]
     key: Key = short_form(usual(tuple(parts)))

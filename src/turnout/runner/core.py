@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from turnout.dispatcher import WORKERS, DefaultDispatcher
+from turnout.dispatcher.admission import Admission
 from turnout.executors.work_runner import WorkRunner
 from turnout.model.durations import seconds
 from turnout.model.names import split_task_id
@@ -24,7 +26,9 @@ from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.orchestration.upkeep.worker_sessions import StoredRunNumbers, WorkerSessions
 from turnout.runner.administration import Administration
 from turnout.runner.composition import drives_stored, make_dispatcher, refuse_in_child, registry_of, validate_all
+from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.engine_loop import EngineLoop, close_at_exit, closed
+from turnout.runner.other_hubs import OtherHubs
 from turnout.runner.run_reader import RunReader
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.submitter import Submitter
@@ -33,7 +37,9 @@ from turnout.store import connect
 from turnout.store.database import shown_url
 
 if TYPE_CHECKING:
+    from turnout.authoring.workflow import Workflow
     from turnout.executors.workers.executor import WorkersExecutor
+    from turnout.runner.definitions.service import Definitions
 
 log = logging.getLogger("turnout.runner")
 
@@ -46,12 +52,16 @@ class Core:
 
     def __init__(self, config: RunnerConfig) -> None:
         refuse_in_child()
+        for warning in config.warnings:
+            log.warning("configuration: %s", warning)
         self.config = config
         self.url = config.database_url
-        self.registry = registry_of(config.workflows, config.tenant, config.task_defaults)
+        workflows = None if config.workflows is None else tuple(config.workflows)
+        self.registry = registry_of(workflows, config.tenant, config.task_defaults)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.workers = self._workers_executor()
         self.store = connect(self.url, lanes=config.settings.lanes, connections=config.settings.connections)
+        self.definitions = self._make_definitions(config.definitions, workflows or ())
         self.loop = EngineLoop()
         self.engine = Engine(
             self.loop.loop, self.store, self.registry, self.dispatcher, config.settings, self._options()
@@ -72,7 +82,6 @@ class Core:
             self.engine,
             reader=self.reader,
             loop=self.loop,
-            refuses_workers=self.workers is not None and not self.workers.listens,
         )
         self.admin = Administration(config, self.store, self.dispatcher, self.engine, self.submitter, self.loop)
         self._open()
@@ -83,6 +92,20 @@ class Core:
             validate_all(dispatcher, self.registry, config.rules_origin)
         return dispatcher
 
+    def _make_definitions(
+        self, settings: DefinitionSettings | None, workflows: Iterable[Workflow[..., Any]]
+    ) -> Definitions | None:
+        if settings is None:
+            return None
+        from turnout.authoring.yaml.compiler import compile_file
+        from turnout.runner.definitions.service import Definitions
+
+        hub = self.config.hub is not None
+        tenant = self.config.tenant
+        return Definitions(
+            self.store, self.registry, settings, compile_file, tenant=tenant, workflows=workflows, hub=hub
+        )
+
     def _workers_executor(self) -> WorkersExecutor | None:
         if self.dispatcher is None or self.config.hub is None:
             return None
@@ -90,15 +113,23 @@ class Core:
 
     def _options(self) -> EngineOptions:
         config, stored = self.config, None
-        if self.dispatcher is not None and self.workers is not None and self.workers.listens and config.claims is None:
-            stored = partial(drives_stored, self.dispatcher)
+        listens = self.workers is not None and self.workers.listens
+        if self.dispatcher is not None and (listens or self.definitions is not None) and config.claims is None:
+            stored = partial(drives_stored, self.dispatcher, self.registry)
         only = None if config.claims is None else frozenset(config.claims)
         return EngineOptions(
             drives=config.drives,
             polled=frozenset(config.polling),
             scope=ClaimScope(only, stored),
+            refresh=None if self.definitions is None else self.definitions.catalog.refresh,
             max_output_bytes=config.max_output_bytes,
+            admission=self._admission(),
         )
+
+    def _admission(self) -> Admission | None:
+        if self.dispatcher is None:
+            return None
+        return Admission(self.dispatcher, None if self.config.drives else OtherHubs(self.store))
 
     def _bind(self, dispatcher: DefaultDispatcher) -> None:
         """Gives the executors what they use of their orchestrator."""
@@ -129,6 +160,8 @@ class Core:
     def _open(self) -> None:
         try:
             self.store.open()
+            if self.definitions is not None:
+                self.definitions.load()
             self.loop.start()
             self.loop.call(self._start()).result()
             if self.log_writer is not None and self.dispatcher is not None:
@@ -136,6 +169,8 @@ class Core:
             if self.config.drives:
                 self._restore_collector = collect_less_often()
         except BaseException:
+            if self.definitions is not None:
+                self.definitions.stop()
             self.loop.stop()
             self.store.close()
             raise
@@ -158,6 +193,8 @@ class Core:
             return
         closed(self)
         grace = self.config.settings.stop_grace if timeout is None else timeout
+        if self.definitions is not None:
+            self.definitions.stop()
         try:
             self.loop.call(self._stop(grace)).result(grace + STOP_TIMEOUT)
         finally:

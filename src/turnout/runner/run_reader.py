@@ -11,10 +11,10 @@ import msgspec
 
 from turnout.authoring.registry import Registry
 from turnout.contracts.store import ReadStore, Store
-from turnout.errors import InvalidInput, RunNotFound
+from turnout.errors import InvalidInput, RunNotFinished, RunNotFound
 from turnout.model.driver import Driver
 from turnout.model.graph import Graph
-from turnout.model.names import suggest
+from turnout.model.names import is_hook, suggest
 from turnout.model.rows import HistoryRow, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec, decode_spec
 from turnout.model.states import RunState, TaskState
@@ -90,6 +90,11 @@ class RunReader:
         """
         owned = self._engine.runs.get(run_id)
         return list(owned.machine.tasks) if owned is not None else self._store.tasks(run_id, outputs=False)
+
+    def seq_of(self, run_id: str) -> int | None:
+        """Returns the seq of the newest move of a run that is driven here; None if it is not. From any thread."""
+        owned = self._engine.runs.get(run_id)
+        return None if owned is None else owned.machine.seq
 
     def final(self, run_id: str) -> Reply[FinishedRun]:
         """Returns the reply that tells the end of the run."""
@@ -205,3 +210,19 @@ def stored_result(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow]) -> 
     graph = GraphCache(store).stored(run.new.version)
     by_position = {row.pos: row for row in rows}
     return run_result(graph, run.new.input, by_position, partial(store.outputs, run.new.run_id), one_by_one=True)
+
+
+def read_output(store: ReadStore, run: StoredRun, task: str | None = None) -> Any:
+    """Returns the result of the run, or the output of one of its tasks. Raises an error if there is none."""
+    run_id, state = run.new.run_id, run.row.state
+    rows = store.tasks(run_id, outputs=False)
+    if task is not None:
+        row = find_task(run_id, rows, task)
+        if row.state is not TaskState.COMPLETED:
+            raise InvalidInput(f"task {task!r} is {row.state}: it has no output", code="no_output", task=task)
+        return stored_output(store, run, rows, row)
+    if not state.terminal:
+        raise RunNotFinished(f"run {run_id} is {state}: it has no result yet", run_id=run_id)
+    if state is not RunState.COMPLETED:
+        raise failure_of(run, [row for row in rows if not is_hook(row.name)])
+    return stored_result(store, run, rows)

@@ -30,6 +30,7 @@ from turnout.orchestration.reply import Reply
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.core import Core
+from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.log_reader import lines_of
 from turnout.runner.run_reader import TaskDetail
 from turnout.runner.settings import ConfigSource, runner_config
@@ -46,10 +47,14 @@ MAX_SLEEP = 0.5
 class SubmittedRun:
     """One run and the reply that tells its end: what both handles share."""
 
-    def __init__(self, core: Core, run_id: str, final: Reply[FinishedRun] | None = None) -> None:
+    def __init__(
+        self, core: Core, run_id: str, final: Reply[FinishedRun] | None = None, warnings: Sequence[str] = ()
+    ) -> None:
         self._core = core
         self.id = run_id
         self._final = final
+        self.warnings = tuple(warnings)
+        """Of a run that was just submitted: what is doubtful about where its tasks go."""
 
     def _ended(self) -> Reply[FinishedRun]:
         if self._final is None:
@@ -183,7 +188,7 @@ class Submitting:
 def _submit(core: Core, requests: Sequence[Submission]) -> list[RunHandle[Any]]:
     """Hands in checked submissions; returns once all are durable."""
     core.submitter.submit(requests)
-    return [RunHandle(core, request.accepted.result(), request.final) for request in requests]
+    return [RunHandle(core, request.accepted.result(), request.final, request.warnings) for request in requests]
 
 
 class Runner(Submitting):
@@ -221,6 +226,7 @@ class Runner(Submitting):
         on_output: Observer | None = None,
         claims: Iterable[str] | None = None,
         drives: bool = True,
+        definitions: DefinitionSettings | None = None,
         config: ConfigSource = True,
         handle_sigterm: bool = True,
     ) -> None:
@@ -244,6 +250,7 @@ class Runner(Submitting):
                 on_output=on_output,
                 claims=claims,
                 drives=drives,
+                definitions=definitions,
             )
         )
         super().__init__(core)

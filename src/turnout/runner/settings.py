@@ -28,6 +28,8 @@ from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_schema import HUB, RULES
 from turnout.runner.config_sources import CONFIG_VARIABLE
+from turnout.runner.definitions.settings import DefinitionSettings
+from turnout.runner.server_access import ServerAccess, server_access
 from turnout.runner.targets import search_in
 
 ConfigSource: TypeAlias = bool | str | Path | Config
@@ -59,8 +61,12 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     on_output: Observer | None = None
     claims: Iterable[str] | None = None
     """Full names of the workflows whose stored runs it claims; None: all that it has the code for."""
+    warnings: tuple[str, ...] = ()
+    """What is doubtful about the configuration; logged at the start."""
     drives: bool = True
     """False: it starts nothing. It stores submissions for other orchestrators, and cancels, pauses and resumes."""
+    definitions: DefinitionSettings | None = None
+    """How stored workflow definitions are used; None: they are not."""
 
 
 def configuration(source: ConfigSource = True) -> Config:
@@ -74,6 +80,18 @@ def configuration(source: ConfigSource = True) -> Config:
             return read_config(Path.cwd(), os.environ)
         case _:
             return read_config(Path.cwd(), {**os.environ, CONFIG_VARIABLE: str(source)})
+
+
+def use_config_file(file: str) -> None:
+    """Makes this file the configuration of the process and of its child processes, as ``TURNOUT_CONFIG`` does."""
+    if not Path(file).is_file():
+        raise InvalidSetting(f"--config names {file!r}, which is no file", code="no_config_file")
+    os.environ[CONFIG_VARIABLE] = str(Path(file).resolve())
+
+
+def server_of(server: str | None, token_file: str | None, database: str | None) -> ServerAccess | None:
+    """Returns the server that a command with these options uses; None if it uses a database."""
+    return server_access(server, token_file, database, os.environ)
 
 
 def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig:
@@ -92,6 +110,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     if "dispatcher" in arguments:
         given["dispatcher"] = bool(arguments["dispatcher"])
     configured: dict[str, Any] = {
+        "warnings": found.warnings,
         "database_url": url_in(found),
         "routing": found.routing,
         "rules_origin": None if "routing" in given or RULES not in found.entries else found.entries[RULES].origin,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,18 +16,13 @@ from turnout.errors import InvalidInput, InvalidWorkflow
 from turnout.model.durations import Duration, seconds
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
-from turnout.model.names import new_run_id
 from turnout.model.rerun import new_input
-from turnout.model.rows import NewRun, TaskRow
 from turnout.model.spec import WorkflowSpec
-from turnout.model.texts import MAX_KEY_LENGTH, checked_text
-from turnout.model.values import dump_output
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loaders.stored_runs import reused_rows
 from turnout.orchestration.messages import Submission
-from turnout.orchestration.reply import Reply
+from turnout.orchestration.run_requests import RunRequest
 from turnout.rendering.text import text_diagram
-from turnout.runner.composition import refuse_workers
 from turnout.runner.engine_loop import EngineLoop, closed_error
 from turnout.runner.run_reader import RunReader
 from turnout.runner.settings import RunnerConfig
@@ -65,19 +58,17 @@ class Submitter:
         *,
         reader: RunReader,
         loop: EngineLoop,
-        refuses_workers: bool,
     ) -> None:
         self._config = config
         self._store = store
         self._registry = registry
         self._dispatcher = dispatcher
         self._graphs = engine.graphs
+        self._requests = engine.requests
         self._submissions = engine.submissions
         self._throttle = engine.throttle
         self._reader = reader
         self._loop = loop
-        self._refuses_workers = refuses_workers
-        """True if tasks for workers could never run: no hub listens here."""
         self._checked: dict[str, WorkflowSpec] = {}
         """Workflows whose routes were checked, with those that they call."""
 
@@ -90,15 +81,15 @@ class Submitter:
         return text_diagram(self.graph_of(workflow).spec)
 
     def _define(self, workflow: Workflow[..., Any]) -> Definition:
-        definition = self._registry.define(workflow, self._config.tenant)
+        return self._checked_definition(self._registry.define(workflow, self._config.tenant))
+
+    def _checked_definition(self, definition: Definition) -> Definition:
+        """Returns the definition, once its routes are checked."""
         spec = definition.spec
         if self._checked.get(spec.full_name) is not spec:
             # Where runs are only handed in, the executors that their orchestrators have are not known.
             if self._dispatcher is not None and self._config.drives:
-                family = self._registry.family_of(workflow, self._config.tenant)
-                self._dispatcher.validate(family)
-                if self._refuses_workers:
-                    refuse_workers(self._dispatcher, family)
+                self._dispatcher.validate(definition.family)
             self._checked[spec.full_name] = spec
         return definition
 
@@ -115,7 +106,31 @@ class Submitter:
                 f"{workflow!r} is not a workflow: decorate the function with @workflow", code="not_a_workflow"
             )
         definition = self._define(workflow)
-        return self._request(definition.graph, definition, definition.bind(*args, **kwargs), options)
+        return self._request(definition, definition.bind(*args, **kwargs), options)
+
+    def request_named(
+        self, definition: Definition, input: Mapping[str, Any], options: Options = DEFAULTS, *, enqueue: bool = False
+    ) -> Submission:
+        """Returns a checked submission of a registered workflow; with ``enqueue``, one that any orchestrator may claim.
+        Nothing is written yet."""
+        self._checked_definition(definition)
+        return self._request(definition, definition.bind(**input), options, enqueue=enqueue)
+
+    def _request(
+        self, definition: Definition, input: Mapping[str, Any], options: Options, *, enqueue: bool = False
+    ) -> Submission:
+        graph = definition.graph
+        return self._requests.build(
+            RunRequest(
+                graph=graph,
+                definition=definition,
+                input=input,
+                key=options.key,
+                priority=options.priority,
+                timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
+                unowned=enqueue,
+            )
+        )
 
     def request_many(
         self, workflow: object, inputs: Iterable[Mapping[str, Any]], priority: int = 0
@@ -123,38 +138,6 @@ class Submitter:
         """Returns a checked submission for each input; nothing is written yet."""
         options = Options(priority=priority)
         return [self.request(workflow, (), input, options) for input in inputs]
-
-    def _request(
-        self,
-        graph: Graph,
-        definition: Definition | None,
-        input: Mapping[str, Any],
-        options: Options,
-        *,
-        reuse: Sequence[TaskRow] = (),
-        rerun_of: str | None = None,
-    ) -> Submission:
-        text = dump_output(dict(input), limit=self._config.max_output_bytes, what="input")
-        digest = ""
-        if options.key is not None:
-            checked_text(options.key, "key", longest=MAX_KEY_LENGTH)
-            canonical = msgspec.json.encode(dict(input), order="deterministic")
-            digest = hashlib.sha256(canonical).hexdigest()
-        new = NewRun(
-            run_id=new_run_id(),
-            workflow=graph.spec.full_name,
-            version=graph.version,
-            input=text,
-            created_at=time.time(),
-            key=options.key,
-            input_digest=digest,
-            priority=options.priority,
-            timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
-            rerun_of=rerun_of,
-        )
-        if definition is not None:
-            self._registry.keep(new, definition)
-        return Submission(graph, new, Reply(), Reply(), reuse)
 
     def submit(self, requests: Sequence[Submission]) -> None:
         """Hands requests to the engine; ``accepted`` of each is resolved when it is durable. Above the high-water mark
@@ -173,7 +156,9 @@ class Submitter:
         """True if ``submit`` would have to wait."""
         return not self._throttle.open
 
-    def rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> Submission:
+    def rerun(
+        self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None, key: str | None = None
+    ) -> Submission:
         """Returns a request for a new run that reuses finished outputs of the old one. Reads the store."""
         run = self._reader.stored(run_id)
         old = self._graphs.stored(run.new.version)
@@ -191,5 +176,15 @@ class Submitter:
                 run_id=run_id,
             )
         timeout = graph.spec.timeout if run.new.timeout == old.spec.timeout else run.new.timeout
-        options = Options(priority=run.new.priority, timeout=timeout)
-        return self._request(graph, definition, given, options, reuse=reuse, rerun_of=run.new.run_id)
+        return self._requests.build(
+            RunRequest(
+                graph=graph,
+                definition=definition,
+                input=given,
+                key=key,
+                priority=run.new.priority,
+                timeout=timeout if timeout is not None else graph.spec.timeout,
+                reuse=reuse,
+                rerun_of=run.new.run_id,
+            )
+        )

@@ -1,7 +1,8 @@
-"""Loads workflows and modules by targets, such as ``shop.orders:fulfil`` or ``flows/orders.py``.
+"""Loads workflows and modules by targets, such as ``shop.orders:fulfil``, ``flows/orders.py`` or ``nightly.yaml``.
 
-A target is ``module``, ``module:workflow``, ``file.py`` or ``file.py:workflow``. A file is imported under the name that
-it would have as a module, so that other processes can import its functions by it.
+A target is a module or a file in Python or YAML, with ``:workflow`` behind it where one of several is meant, or a
+folder of files. A Python file is imported under the name that it would have as a module, so that other processes can
+import its functions by it.
 """
 
 from __future__ import annotations
@@ -14,20 +15,31 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidTarget, TurnoutError
 from turnout.model.names import suggest
+from turnout.runner.workflow_files import files_of, is_workflow_file
+
+if TYPE_CHECKING:
+    from turnout.runner.yaml_targets import YamlFiles
 
 AnyWorkflow = Workflow[..., Any]
 _BARE = re.compile(r"\w+(?:(?:-|::)\w+)*")
 
 
-def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
-    """Returns the one workflow that the target names."""
+def load_workflow(target: str, search: Iterable[Path] = (), configured: Iterable[str] = ()) -> AnyWorkflow:
+    """Returns the one workflow that the target names. A file in YAML may use tasks of the configured modules."""
     place, name = _split(target)
-    found = workflows_of(load_module(place, search))
+    if is_workflow_file(place):
+        from turnout.runner.yaml_targets import found_file
+
+        # The first is the workflow of the file; the others are local to it, and can be named.
+        loaded = yaml_files(configured, search).load(found_file(place, search))
+        found: dict[str, AnyWorkflow] = {each.name: each for each in (loaded if name else loaded[:1])}
+    else:
+        found = workflows_of(load_module(place, search))
     if name:
         chosen = found.get(name) or next((each for each in found.values() if each.name == name), None)
         if chosen is None:
@@ -50,14 +62,14 @@ def load_workflow(target: str, search: Iterable[Path] = ()) -> AnyWorkflow:
 
 def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path] = ()) -> AnyWorkflow:
     """Returns the one workflow that the target names; a bare name is first looked up in the configured workflows."""
-    places = tuple(search)
+    places, configured = tuple(search), tuple(configured)
     if not _BARE.fullmatch(target):
-        return load_workflow(target, places)
+        return load_workflow(target, places, configured)
     found: list[tuple[str, AnyWorkflow]] = []
     broken: TurnoutError | None = None
     for place in configured:
         try:
-            found += [(place, each) for each in load_workflows(place, places)]
+            found += [(place, each) for each in load_workflows(place, places, configured)]
         except TurnoutError as error:
             broken = broken or error
     named = {place: each for place, each in found if target in (each.name, f"{each.package}::{each.name}")}
@@ -85,17 +97,50 @@ def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path]
 
 def configured_workflows(targets: Iterable[str], search: Iterable[Path] = ()) -> list[AnyWorkflow]:
     """Returns the workflows of all these targets."""
-    places = tuple(search)
-    return [workflow for target in targets for workflow in load_workflows(target, places)]
+    places, configured = tuple(search), tuple(targets)
+    return [workflow for target in configured for workflow in load_workflows(target, places, configured)]
 
 
-def load_workflows(target: str, search: Iterable[Path] = ()) -> list[AnyWorkflow]:
-    """Returns all workflows that the target names: one, or those of a module."""
+def load_workflows(target: str, search: Iterable[Path] = (), configured: Iterable[str] = ()) -> list[AnyWorkflow]:
+    """Returns all workflows that the target names: one, or those of a module or a folder."""
     place, name = _split(target)
-    if name:
-        return [load_workflow(target, search)]
+    if name or is_workflow_file(place):
+        return [load_workflow(target, search, configured)]
+    if folder := _folder(place, search):
+        return _of_folder(folder, search, configured)
     found = list(workflows_of(load_module(place, search)).values())
     return found or [load_workflow(target, search)]
+
+
+def yaml_files(configured: Iterable[str], search: Iterable[Path]) -> YamlFiles:
+    """Returns the loader of workflow files in a project with these configured workflows."""
+    from turnout.runner.yaml_targets import DeclaredTasks, YamlFiles
+
+    places = tuple(search)
+    modules = [place for each in configured if not is_workflow_file(place := _split(each)[0])]
+    return YamlFiles(
+        DeclaredTasks(lambda: [load_module(each, places) for each in modules if not _folder(each, places)])
+    )
+
+
+def _folder(place: str, search: Iterable[Path]) -> Path | None:
+    """Returns the folder of workflow files that the place is; a package is none, and neither is a module's name."""
+    for root in (Path.cwd(), *search):
+        folder = root / place
+        if folder.is_dir() and not (folder / "__init__.py").is_file() and ("/" in place or any(folder.glob("*.y*ml"))):
+            return folder
+    return None
+
+
+def _of_folder(folder: Path, search: Iterable[Path], configured: Iterable[str]) -> list[AnyWorkflow]:
+    loader = yaml_files(configured, search)
+    found: list[AnyWorkflow] = []
+    for path in files_of(folder):
+        if is_workflow_file(path.name):
+            found.append(loader.load(path, folder)[0])
+        else:
+            found += workflows_of(load_module(str(path), search)).values()
+    return found
 
 
 def workflows_of(module: ModuleType) -> dict[str, AnyWorkflow]:
@@ -169,6 +214,21 @@ def _from_file(path: Path, search: Iterable[Path]) -> ModuleType:
         del sys.modules[name]
         raise _import_failed(str(path), error) from error
     return module
+
+
+def reload_file(path: Path) -> ModuleType:
+    """Loads a file again, as a new module in place of the one that it made. If that fails, the old one stays."""
+    file = path.resolve()
+    former = {name: each for name, each in sys.modules.items() if getattr(each, "__file__", None) == str(file)}
+    for name in former:
+        del sys.modules[name]
+    # Cached bytecode is compared by whole seconds and size, and two changes may come within one second.
+    Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
+    try:
+        return _from_file(file, ())
+    except BaseException:
+        sys.modules.update(former)
+        raise
 
 
 def search_in(folder: Path) -> None:

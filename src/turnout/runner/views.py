@@ -18,7 +18,9 @@ from turnout.model.states import RunState, TaskState
 
 _BEGUN = (TaskState.RUNNING, TaskState.COMPLETED)
 """States whose attempt is not counted on the row yet."""
-_NO_FAILURE = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED})
+_NO_FAILURE = frozenset(
+    {ExecutionStatus.COMPLETED, ExecutionStatus.SKIPPED, ExecutionStatus.RETURNED, ExecutionStatus.DEFERRED}
+)
 MAX_SHOWN_FAILURES = 10
 """How many failed tasks the message of RunFailed shows; its ``failures`` has all of them."""
 

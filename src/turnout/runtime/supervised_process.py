@@ -23,6 +23,8 @@ Output: TypeAlias = Callable[[str, bytes], None]
 T = TypeVar("T")
 
 PIPE = 65_536
+HTTP_REQUEST = str(Path(supervisor.__file__).with_name("http_request.py"))
+"""The program that sends a request, run by its path like the supervisor."""
 MAX_DRAINED = 16
 """Reads of one stream in a row: together they take more than a pipe holds, so all that was written before."""
 
@@ -87,10 +89,10 @@ class SupervisedProcess:
             os.set_blocking(reader, False)
             self._loop.add_reader(reader, self._read, stream)
 
-    def stop(self, grace: float) -> None:
-        """Sends SIGTERM to the child and everything below it, and SIGKILL to what is left after ``grace`` seconds."""
+    def stop(self, grace: float, number: int = signal.SIGTERM) -> None:
+        """Sends the signal to the child and all below it, and SIGKILL to what is left after ``grace`` seconds."""
         with contextlib.suppress(OSError):
-            self._control.send(f"stop {max(grace, 0.0)}\n".encode())
+            self._control.send(f"stop {max(grace, 0.0)} {int(number)}\n".encode())
 
     def drain(self) -> None:
         """Hands on all output that was written until now."""

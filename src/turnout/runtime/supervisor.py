@@ -8,8 +8,8 @@ asked to, when the child itself has ended, and when the orchestrator is gone, ho
     python supervisor.py CONTROL GRACE python DATA FOLDER MODULE      the child calls MODULE.main(DATA)
 
 It sends, one line each on the socket CONTROL: ``started PID``, ``failed ERRNO`` (no such command), ``late`` (not
-begun), ``ended STATUS`` (as waitpid gives it) and ``gone`` (nothing is left). It takes ``stop SECONDS``: SIGTERM now,
-SIGKILL after that time.
+begun), ``ended STATUS`` (as waitpid gives it) and ``gone`` (nothing is left). It takes ``stop SECONDS [SIGNAL]``: the
+signal, SIGTERM unless it is given by its number, now; SIGKILL after that time.
 """
 
 from __future__ import annotations
@@ -94,17 +94,18 @@ class Supervisor:
                 self._orphan()
             *lines, self._received = (self._received + more).split(b"\n")
             for line in lines:
-                self._stop(float(line.split()[1]))
+                _, seconds, *number = line.split()
+                self._stop(float(seconds), int(number[0]) if number else signal.SIGTERM)
 
     def _orphan(self) -> None:
         """Called when nothing waits for the child any more: its attempt may be started elsewhere at once."""
         self._orphaned = True
         self._kill_at = time.monotonic()
 
-    def _stop(self, grace: float) -> None:
+    def _stop(self, grace: float, number: int = signal.SIGTERM) -> None:
         until = time.monotonic() + grace
         if self._kill_at is None:
-            self._signal(signal.SIGTERM)
+            self._signal(number)
             self._kill_at = until
         else:
             self._kill_at = min(self._kill_at, until)

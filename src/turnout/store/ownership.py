@@ -98,10 +98,15 @@ class Ownership:
         return [_session(row) for row in self._database.read("live_sessions")]
 
     def glance(self, session_id: str) -> Glance:
-        found, owns, unowned, overdue, unheard = self._database.read("glance", session=session_id)[0]
+        found, owns, unowned, overdue, unheard, definitions = self._database.read("glance", session=session_id)[0]
         sessions = tuple(_session(tuple(row)) for row in msgspec.json.decode(found or "[]", type=list[list[Any]]))
         return Glance(
-            sessions=sessions, owns=bool(owns), unowned=bool(unowned), overdue=bool(overdue), unheard=bool(unheard)
+            sessions=sessions,
+            owns=bool(owns),
+            unowned=bool(unowned),
+            overdue=bool(overdue),
+            unheard=bool(unheard),
+            definitions=int(definitions),
         )
 
     def session_health(self) -> list[SessionHealth]:

@@ -14,7 +14,7 @@ from turnout.model.states import RUN_TERMINAL, RunState, TaskState
 from turnout.store.database import json_list
 
 _error = msgspec.json.Decoder(ErrorInfo).decode
-_labels = msgspec.json.Decoder(dict[str, str]).decode
+decode_labels = msgspec.json.Decoder(dict[str, str]).decode
 _RUN_STATES = {str(state): state for state in RunState}
 _TASK_STATES = {str(state): state for state in TaskState}
 
@@ -84,7 +84,7 @@ def task_row(row: tuple[Any, ...]) -> TaskRow:
         retry_in=None if retry_in is None else max(retry_in, 0.0),
         executor=executor,
         decision=decision,
-        labels=None if labels is None else _labels(labels),
+        labels=None if labels is None else decode_labels(labels),
         poll_key=poll_key,
         holder=holder,
         output=output,

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnout.errors import StoreUnreachable
-from turnout.model.rows import HistoryRow, StoredRun, StoreFacts, TaskRow
+from turnout.model.rows import HistoryRow, StoredDecision, StoredMove, StoredRun, StoreFacts, TaskRow
+from turnout.model.run_filter import ALL_RUNS, RunFilter
 from turnout.model.states import RunState, TaskState
-from turnout.store.database import Database, json_list
-from turnout.store.row_codec import canonical, stored_run, task_row
+from turnout.store.database import Database, Rows, json_list
+from turnout.store.row_codec import canonical, decode_labels, stored_run, task_row
 
 _BEYOND_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
@@ -32,16 +33,32 @@ class RunQueries:
         limit: int = 100,
         before: str | None = None,
     ) -> list[StoredRun]:
+        return self.find_runs(RunFilter(workflow=workflow, states=tuple(states)), limit=limit, before=before)
+
+    def find_runs(
+        self, wanted: RunFilter = ALL_RUNS, *, limit: int = 100, before: str | None = None
+    ) -> list[StoredRun]:
         page: dict[str, Any] = {"limit": limit, "before": (before and canonical(before)) or _BEYOND_ALL_IDS}
-        if workflow is None and not states:
-            rows = self._database.read("runs", **page)
-        else:
-            page["states"] = json_list(list(states or RunState))
-            if workflow is None:
-                rows = self._database.read("runs_in_states", **page)
-            else:
-                rows = self._database.read("runs_of_workflows", workflows=json_list(self._full_names(workflow)), **page)
-        return [stored_run(row) for row in rows]
+        return [stored_run(row) for row in self._found(wanted, page)]
+
+    def _found(self, wanted: RunFilter, page: dict[str, Any]) -> Rows:
+        if wanted == ALL_RUNS:
+            return self._database.read("runs", **page)
+        page |= {
+            "states": json_list(list(wanted.states or RunState)),
+            "created_from": wanted.created_from,
+            "created_before": wanted.created_before,
+            "top_level": int(wanted.top_level),
+        }
+        if wanted.workflow is None and wanted.key is None and wanted.parent is None:
+            return self._database.read("runs_in_states", **page)
+        page["workflows"] = json_list(self._full_names(wanted.workflow))
+        if wanted.parent is not None:
+            parent = canonical(wanted.parent)
+            return self._database.read("runs_of_parent", parent=parent, key=wanted.key or "", **page) if parent else []
+        if wanted.key is not None:
+            return self._database.read("runs_with_key", key=wanted.key, **page)
+        return self._database.read("runs_of_workflows", **page)
 
     def open_runs(self, limit: int) -> list[StoredRun]:
         return [stored_run(row) for row in self._database.read("open_runs", limit=limit)]
@@ -96,6 +113,19 @@ class RunQueries:
         known = canonical(run_id)
         return [(row[0], HistoryRow(*row[1:])) for row in self._database.read("history", id=known)] if known else []
 
+    def moves(self, run_id: str, *, after: tuple[int, int] = (0, 0), limit: int = 1_000) -> list[StoredMove]:
+        known = canonical(run_id)
+        seq, part = after
+        rows = self._database.read("moves", id=known, seq=seq, part=part, limit=limit) if known else []
+        return [StoredMove(row[0], row[1], HistoryRow(*row[2:])) for row in rows]
+
+    def decisions(self, limit: int) -> list[StoredDecision]:
+        rows = self._database.read("decisions", limit=limit)
+        return [
+            StoredDecision(run_id, version, pos, executor, reason, None if labels is None else decode_labels(labels))
+            for run_id, version, pos, executor, reason, labels in rows
+        ]
+
     def workflow(self, version: str) -> str | None:
         rows = self._database.read("workflow", version=version)
         return rows[0][0] if rows else None
@@ -126,8 +156,8 @@ class RunQueries:
     def record_routing(self, session_id: str, config: str) -> int:
         return int(self._database.write("record_routing", session=session_id, config=config)[0][0])
 
-    def _full_names(self, workflow: str) -> list[str]:
-        if "::" in workflow:
+    def _full_names(self, workflow: str | None) -> list[str]:
+        if workflow is not None and "::" in workflow:
             return [workflow]
         names = [row[0] for row in self._database.read("workflow_names")]
-        return [name for name in names if name.rpartition("::")[2] == workflow]
+        return [name for name in names if workflow is None or name.rpartition("::")[2] == workflow]

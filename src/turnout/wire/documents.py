@@ -11,7 +11,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 StepStatus: TypeAlias = Literal["completed", "failed", "error"]
-Outcome: TypeAlias = Literal["timed_out", "cancelled", "deferred", "returned", "crashed", "lost", "handler_missing"]
+Outcome: TypeAlias = Literal[
+    "timed_out", "cancelled", "skipped", "deferred", "returned", "crashed", "lost", "handler_missing"
+]
 
 
 class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -74,6 +76,8 @@ class StepError(msgspec.Struct, frozen=True, omit_defaults=True):
     """Names of the error's classes, most specific first: what ``retry_on`` and ``never_on`` compare."""
     code: str = ""
     """A stable code, of an error that has one."""
+    exit_code: int | None = None
+    """The exit code of a command that failed."""
 
 
 class ResultMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

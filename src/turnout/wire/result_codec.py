@@ -77,6 +77,8 @@ def result_of(
             return _ended(event, ExecutionStatus.CRASHED, _named("Crashed", error), about)
         case "lost":
             return _ended(event, ExecutionStatus.LOST, _named("Lost", error), about)
+        case "skipped":
+            return _ended(event, ExecutionStatus.SKIPPED, _named("Skipped", error), about)
         case "returned":
             return ExecutionResult.returned(event, error.message)
         case "handler_missing":
@@ -164,6 +166,7 @@ def _error_info(result: StepResult) -> ErrorInfo:
         # That an executor failed is for its dispatcher to say, not for a worker.
         tuple(clipped(_qualified(name)) for name in names[:MAX_FRAMES] if name != EXECUTION_FAILED),
         clipped(error.code),
+        error.exit_code,
     )
 
 
@@ -197,6 +200,7 @@ _ENDS: Mapping[ExecutionStatus, tuple[StepStatus, Outcome | None]] = {
     ExecutionStatus.RETRY: ("failed", None),
     ExecutionStatus.TIMED_OUT: ("failed", "timed_out"),
     ExecutionStatus.CANCELLED: ("failed", "cancelled"),
+    ExecutionStatus.SKIPPED: ("failed", "skipped"),
     ExecutionStatus.DEFERRED: ("failed", "deferred"),
     ExecutionStatus.CRASHED: ("error", "crashed"),
     ExecutionStatus.RETURNED: ("error", "returned"),
@@ -237,7 +241,7 @@ def answer_of(step: Step, result: ExecutionResult, handler_version: str = "") ->
 
 def _step_error(error: ErrorInfo) -> StepError:
     backtrace = tuple(error.traceback.rstrip("\n").split("\n")[-MAX_FRAMES:]) if error.traceback else ()
-    return StepError(error.message, error.type, backtrace, error.mro, error.code)
+    return StepError(error.message, error.type, backtrace, error.mro, error.code, error.exit_code)
 
 
 def _deferral(deferral: Deferral) -> dict[str, Any]:

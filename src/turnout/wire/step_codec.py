@@ -15,10 +15,13 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.info import Output, TaskInfo
 from turnout.model.shell import ShellSpec
 from turnout.model.spec import Body, TaskSpec
+from turnout.model.step import StepSpec
 from turnout.wire.documents import Step, StepMetadata
 
 SHELL_HANDLER = "turnout.shell"
 """The handler of command tasks: its configuration is the command."""
+STEP_HANDLER = "turnout.step"
+"""The handler of steps of YAML workflows: its configuration is the step."""
 
 MAX_ORDINAL_LENGTH = 9
 """Digits of an attempt's number, at most."""
@@ -72,10 +75,14 @@ def step_of(work: Work, *, token: str) -> Step:
 
 def handler_of(body: Body) -> str:
     """The handler that a worker must have to run this body."""
-    return SHELL_HANDLER if body.kind == "shell" else body.ref
+    if body.kind != "shell":
+        return body.ref
+    return SHELL_HANDLER if body.step is None else STEP_HANDLER
 
 
 def _handler_of(body: Body) -> tuple[str, dict[str, Any]]:
+    if body.step is not None:
+        return STEP_HANDLER, msgspec.to_builtins(body.step)
     if body.kind == "shell":
         assert body.shell is not None, "a shell body has its command"
         return SHELL_HANDLER, msgspec.to_builtins(body.shell)
@@ -155,6 +162,9 @@ def _python_task(name: str, handler: str) -> TaskSpec:
 
 
 def _other_task(step: Step) -> TaskSpec:
+    if step.handler_class == STEP_HANDLER:
+        spec = msgspec.convert(step.handler_config, StepSpec)
+        return TaskSpec(name=step.step_name, body=Body("shell", step.handler_class, step=spec))
     if step.handler_class != SHELL_HANDLER:
         return TaskSpec(name=step.step_name, body=Body("handler", step.handler_class))
     shell = msgspec.convert(step.handler_config, ShellSpec)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 
 import msgspec
 
+from turnout.model.labels import WORKER_LABEL
 from turnout.model.workers import ANY_HANDLER
 from turnout.wire.documents import Step
 from turnout.wire.messages import Hello
@@ -201,8 +202,10 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
             self.finished.popitem(last=False)
 
     def matches(self, handler: str, labels: Mapping[str, str]) -> bool:
-        """True if it has the handler, and every one of these labels with the same value."""
+        """True if it has the handler, and every one of these labels with the same value; its id is one of them."""
         mine = self.hello.labels
-        if any(mine.get(name) != value for name, value in labels.items()):
+        if any(mine.get(name) != value for name, value in labels.items() if name != WORKER_LABEL):
+            return False
+        if labels.get(WORKER_LABEL, self.id) != self.id:
             return False
         return handler in self.hello.handlers or ANY_HANDLER in self.hello.handlers

@@ -16,7 +16,7 @@ from turnout.authoring.workflow import Workflow
 from turnout.errors import DefinitionError
 from turnout.wire.documents import Step
 from turnout.wire.handshake import MAX_TEXT_LENGTH
-from turnout.wire.step_codec import SHELL_HANDLER
+from turnout.wire.step_codec import SHELL_HANDLER, STEP_HANDLER
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -94,7 +94,7 @@ class Handlers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*sorted(self._table), *((SHELL_HANDLER,) if self.shell else ()))
+        return (*sorted(self._table), *((SHELL_HANDLER, STEP_HANDLER) if self.shell else ()))
 
     def find(self, name: str) -> Handler | None:
         return self._table.get(name)

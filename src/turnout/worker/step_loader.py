@@ -22,7 +22,7 @@ from turnout.runtime.outcome import describe
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.held_steps import unable
 from turnout.wire.result_codec import answer_of
-from turnout.wire.step_codec import SHELL_HANDLER, event_of, work_of
+from turnout.wire.step_codec import SHELL_HANDLER, STEP_HANDLER, event_of, work_of
 from turnout.worker.handlers import Handlers
 
 Fence: TypeAlias = Callable[[], float]
@@ -77,7 +77,7 @@ class StepLoader:
         name = step.handler_class
         found = self._handlers.find(name)
         if found is None:
-            if name == SHELL_HANDLER and self._handlers.shell:
+            if name in (SHELL_HANDLER, STEP_HANDLER) and self._handlers.shell:
                 return work_of(step, None, fence=fence, output=self._output)
             raise HandlerMissing(name)
         body, arguments = found.function, found.arguments(step)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from turnout import Context, Workflow, task, workflow
+from turnout import Context, Workflow, shell, task, workflow
 from turnout.authoring.registry import Registry
 from turnout.errors import DefinitionError
 from turnout.model.rows import NewRun
@@ -188,7 +188,7 @@ def test_a_clock_that_goes_back_gives_no_run_another_definition(monkeypatch: pyt
 
 
 CELL = """
-from turnout import Context, Workflow, task, workflow
+from turnout import Context, Workflow, shell, task, workflow
 
 @task
 def work():
@@ -308,3 +308,49 @@ def test_context_style_workflows_are_registered_alike() -> None:
     registry = Registry()
     spec = registry.add(Workflow("etl", tasks=[extract]))
     assert body_of(registry, spec.full_name, spec.tasks[0]) is extract
+
+
+# -- replacement and removal, as of stored definitions ---------------------------------------------------------------
+def named(name: str, text: str) -> Workflow[..., Any]:
+    return Workflow(name, tasks=[shell(["echo", text], name="say")])
+
+
+def test_a_replacement_is_in_force_although_the_former_workflow_is_live() -> None:
+    registry = Registry()
+    first, second = named("greet", "one"), named("greet", "two")
+    registry.replace(first)
+    with pytest.raises(DefinitionError, match="two workflows are named"):
+        registry.define(second)
+    made = registry.replace(second)
+    assert registry.workflows["public::embedded::greet"] is made and made.is_of(second)
+    assert registry.define(second) is made and registry.replace(second) is made
+
+
+def test_a_restricted_workflow_is_another_version_of_it() -> None:
+    registry, workflow = Registry(), named("greet", "one")
+    free, bound = registry.replace(workflow), registry.replace(workflow, remote_only=True)
+    assert bound.spec.remote_only and bound.spec.version() != free.spec.version()
+    assert registry.define(workflow) is bound
+
+
+def test_a_removed_workflow_is_gone_for_whoever_looks_from_then_on() -> None:
+    registry = Registry()
+    registry.replace(named("greet", "one"))
+    before = registry.workflows
+    registry.remove("public::embedded::greet")
+    registry.remove("public::embedded::never_there")
+    assert list(before) == ["public::embedded::greet"] and not registry.workflows
+
+
+def test_a_workflow_that_comes_back_after_its_removal_serves_new_runs() -> None:
+    @task
+    def body() -> None: ...
+
+    registry = Registry()
+    first, second, third = (Workflow("greet", tasks=[body.named(name)]) for name in ("one", "two", "three"))
+    registry.replace(first)
+    registry.replace(second)
+    registry.remove("public::embedded::greet")
+    made = registry.replace(third)
+    new = NewRun(run_id="x", workflow="public::embedded::greet", version="", input="{}", created_at=time.time() + 1)
+    assert registry.definition_of(new) is made and not registry.is_superseded(new)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pytest
 import typer
@@ -46,3 +47,16 @@ def test_its_options_reach_the_command_and_stand_in_no_other_ones_way() -> None:
     assert (said(), said("--limit", "3"), said("ls", "--limit", "4")) == ("listed 20\n", "listed 3\n", "listed 4\n")
     assert said("show") == "shown\n"
     assert said("--limit", "3", "show") == "exit 2"
+
+
+def test_every_command_and_every_group_with_a_default_has_the_option_config() -> None:
+    from turnout.cli.app import app as commands
+
+    def check(command: Any, path: str) -> None:
+        for name, each in getattr(command, "commands", {}).items():
+            inner = getattr(each, "commands", None)
+            if inner is None or each.invoke_without_command:
+                assert any("--config" in option.opts for option in each.params), f"{path} {name}"
+            check(each, f"{path} {name}")
+
+    check(typer.main.get_command(commands), "turnout")

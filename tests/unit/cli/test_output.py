@@ -15,7 +15,7 @@ from turnout.cli.foreground import Hints
 from turnout.cli.format import format_duration
 from turnout.cli.graph import render
 from turnout.cli.output import PrintableFormatter, plain, plain_text, print_line, table_of_rows, with_colours
-from turnout.cli.run import input_file
+from turnout.cli.run_input import input_file
 from turnout.cli.watch import as_text
 from turnout.model.states import RunState, TaskState
 from turnout.runner.views import RunView
@@ -74,8 +74,9 @@ def test_json_keeps_every_field_whatever_its_value() -> None:
         (errors.InvalidSetting("x"), Exit.USAGE),
         (errors.InvalidInput("x"), Exit.USAGE),
         (errors.NoExecutor("x"), Exit.USAGE),
-        (errors.StoreUnreachable("x"), Exit.STORE),
-        (errors.SchemaTooNew("x"), Exit.STORE),
+        (errors.StoreUnreachable("x"), Exit.UNAVAILABLE),
+        (errors.SchemaTooNew("x"), Exit.UNAVAILABLE),
+        (errors.HubUnavailable("x"), Exit.UNAVAILABLE),
         (errors.TurnoutError("x"), Exit.FAILED),
     ],
 )

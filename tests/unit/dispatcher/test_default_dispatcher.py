@@ -76,6 +76,9 @@ def test_a_remembered_decision_never_outlives_what_it_was_made_from(
     assert where(flow=workflow_of(worker_selector={"zone": "a"})) == "default"
     dispatcher.set_settings(hub_configured=True)
     assert where(flow=workflow_of(worker_selector={"zone": "a"})) == "workers"
+    by_input = task_of(worker_selector={"zone": "${zone}"})
+    zones = [dispatcher.decide(by_input, flow, "run", f'{{"zone": "{zone}"}}').labels for zone in ("a", "b")]
+    assert zones == [{"zone": "a"}, {"zone": "b"}], "labels of the input are decided for each run"
     dispatcher.set_routing(RoutingConfig("default", (RoutingRule("**", "gpu"),)))
     assert where() == "gpu"
     dispatcher.set_routing(RoutingConfig("default", (RoutingRule("**", "gpu", percent=50),)))

@@ -56,6 +56,33 @@ def test_the_matrix_of_rfc_010(
     assert decision.labels == (GPU if labels and expected == "workers" else None)
 
 
+@pytest.mark.parametrize(
+    ("on_task", "on_workflow", "expected"),
+    [
+        ("local", GPU, ("default", "worker_selector local on the task: default executor", None)),
+        (GPU, "local", ("workers", "worker_selector {gpu=true} on the task → workers", GPU)),
+        ({"zone": "a"}, GPU, ("workers", "worker_selector {zone=a} on the task → workers", {"zone": "a"})),
+        (None, GPU, ("workers", "worker_selector {gpu=true} on the workflow → workers", GPU)),
+        (None, "local", ("default", "worker_selector local on the workflow: default executor", None)),
+    ],
+)
+def test_a_selector_on_the_task_replaces_that_of_the_workflow(
+    task_of: Make, workflow_of: Make, on_task: Any, on_workflow: Any, expected: tuple[str, str, Any]
+) -> None:
+    task = task_of(worker_selector=on_task)
+    settings = PlacementSettings(hub_configured=True, default_execution_mode="distributed")
+    decision = decide(task, workflow_of(task, worker_selector=on_workflow), settings, Router(RoutingConfig()))
+    assert (decision.executor_key, decision.reason, decision.labels) == expected
+
+
+def test_labels_take_values_of_the_runs_input(task_of: Make, workflow_of: Make) -> None:
+    task, settings = task_of(worker_selector={"zone": "${zone}"}), PlacementSettings(hub_configured=True)
+    decision = decide(task, workflow_of(task), settings, Router(RoutingConfig()), "run", {"zone": "eu"})
+    assert (decision.reason, decision.labels) == ("worker_selector {zone=eu} on the task → workers", {"zone": "eu"})
+    shown = explain(task, workflow_of(task), settings, Router(RoutingConfig()))
+    assert shown.decision.labels == {"zone": "${zone}"}, "without a run it is not known"
+
+
 RULE = RoutingRule("**::step", "gpu", labels={"zone": "a"})
 TO_WORKERS = RoutingRule("**", "workers", labels={"zone": "a"})
 
@@ -142,9 +169,12 @@ def test_strict_selectors_refuse_labels_without_a_hub(
 ) -> None:
     labelled = task_of(**task)
     flow, router = workflow_of(labelled, **workflow), Router(RoutingConfig("default", rules))
-    with pytest.raises(NoExecutor, match="but no hub is configured, and strict_selectors") as caught:
-        decide(labelled, flow, PlacementSettings(strict_selectors=True), router)
-    assert caught.value.code == "selector_without_hub"
+    strict = PlacementSettings(strict_selectors=True)
+    refused = decide(labelled, flow, strict, router)
+    assert refused.executor_key == "workers" and "but no hub is configured, and strict_selectors" in refused.reason
+    with pytest.raises(HubUnavailable, match=r'task "a::step" goes to workers .*configure a hub') as caught:
+        require_hub(refused, strict, "a::step")
+    assert caught.value.code == "selector_without_hub" and not lacks_hub(refused)
     assert lacks_hub(decide(labelled, flow, PlacementSettings(), router)), "by default it runs locally and says why"
     with_hub = PlacementSettings(strict_selectors=True, hub_configured=True)
     assert decide(labelled, flow, with_hub, router).executor_key == "workers"
@@ -300,3 +330,44 @@ def test_an_explanation_calls_the_mode_what_the_configuration_calls_it() -> None
     found = explain(task, WorkflowSpec("w", (task,)), settings, Router(RoutingConfig()))
     assert found.decision.reason == "defaultExecutionMode distributed → workers"
     assert [step.considered for step in found.steps][4] == "defaultExecutionMode"
+
+
+# -- definitions that may run on workers only --------------------------------------------------------------------------
+@pytest.mark.parametrize("hub", [True, False])
+@pytest.mark.parametrize("selector", [None, "local", GPU])
+@pytest.mark.parametrize("said_by", ["task", "workflow"])
+@pytest.mark.parametrize("kind", ["shell", "python"])
+def test_a_task_of_a_remote_only_workflow_goes_to_workers_whatever_else_is_said(
+    task_of: Make, workflow_of: Make, hub: bool, selector: Any, said_by: str, kind: Any
+) -> None:
+    task = task_of(kind=kind, worker_selector=selector if said_by == "task" else None, executor="default")
+    workflow = workflow_of(task, worker_selector=selector if said_by == "workflow" else None, remote_only=True)
+    router = Router(RoutingConfig(rules=[RoutingRule("**", "default")]))
+    settings = PlacementSettings(hub_configured=hub, kinds={"default": frozenset({"python", "shell"})})
+    decision = decide(task, workflow, settings, router, "run")
+    assert decision.executor_key == "workers" and not lacks_hub(decision)
+    assert decision.labels == (GPU if selector == GPU else None)
+    assert decision.reason.startswith("the definition may run on workers only")
+    trace = explain(task, workflow, settings, router, "run")
+    assert (
+        trace.decision == decision and trace.steps[0].outcome == "chosen" and trace.steps[0].considered == "remote only"
+    )
+    if hub:
+        require_hub(decision, settings, task.full_name)
+    else:
+        with pytest.raises(HubUnavailable) as raised:
+            require_hub(decision, settings, task.full_name)
+        assert raised.value.code == "remote_only_without_hub"
+
+
+def test_a_handler_of_a_remote_only_workflow_goes_where_handlers_go(task_of: Make, workflow_of: Make) -> None:
+    task = task_of(kind="handler")
+    settings = PlacementSettings(kinds={"default": frozenset({"python"}), "pubsub": frozenset({"handler"})})
+    decision = decide(task, workflow_of(task, remote_only=True), settings, Router(RoutingConfig()))
+    assert decision.executor_key == "pubsub"
+
+
+def test_a_workflow_that_may_run_anywhere_has_no_such_step(task_of: Make, workflow_of: Make) -> None:
+    task = task_of()
+    trace = explain(task, workflow_of(task), PlacementSettings(), Router(RoutingConfig()))
+    assert "remote only" not in [step.considered for step in trace.steps]

@@ -13,7 +13,7 @@ from turnout.model.rules import task_failed
 from turnout.model.spec import Hook, HookedOn, TaskSpec
 from turnout.model.states import RunState, TaskState
 
-ENDS: tuple[HookedOn, ...] = ("success", "failure", "exit")
+ENDS: tuple[HookedOn, ...] = ("success", "failure", "cancel", "exit")
 
 
 def hook(on: HookedOn, of: str = "", **more: object) -> TaskSpec:
@@ -62,6 +62,7 @@ def test_a_run_ends_only_after_its_hooks() -> None:
         "a": "running",
         "on_success.tell": "pending",
         "on_failure.tell": "pending",
+        "on_cancel.tell": "pending",
         "on_exit.tell": "pending",
     }
     run.complete("a")
@@ -103,9 +104,9 @@ def test_a_failed_run_calls_on_failure_and_a_handled_failure_on_success() -> Non
 
 @pytest.mark.parametrize(
     ("reason", "expected", "state"),
-    [("enough", ["exit"], RunState.CANCELLED), ("run_timed_out", ["failure", "exit"], RunState.FAILED)],
+    [("enough", ["cancel", "exit"], RunState.CANCELLED), ("run_timed_out", ["failure", "exit"], RunState.FAILED)],
 )
-def test_a_cancelled_run_calls_on_exit_and_one_that_timed_out_on_failure_too(
+def test_a_cancelled_run_calls_on_cancel_and_one_that_timed_out_on_failure_both_on_exit(
     reason: str, expected: list[str], state: RunState
 ) -> None:
     run = TinyRun(task("a"), task("b", "a"), *hooks()).start()
@@ -239,12 +240,12 @@ def test_a_task_that_never_ran_calls_no_hook() -> None:
     assert (called(cancelled, "b"), cancelled.run_state) == ([], RunState.CANCELLED)
 
 
-def test_a_task_that_was_cancelled_while_it_ran_calls_on_exit() -> None:
+def test_a_task_that_was_cancelled_while_it_ran_calls_on_cancel_and_on_exit() -> None:
     run = TinyRun(task("a"), *hooks("a")).start()
     run.commit(lambda transition: transition.cancel("enough"))
     run.answer(ExecutionResult.cancelled(run.events["a"]))
     settle(run)
-    assert called(run, "a") == ["exit"]
+    assert called(run, "a") == ["cancel", "exit"]
     let_hooks_run(run)
     assert run.run_state is RunState.CANCELLED
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.model.rules import (
+    Accepted,
     All,
     AnyOf,
     ContextValue,
@@ -147,14 +148,19 @@ def test_names_come_from_every_depth_and_no_rule_names_nothing() -> None:
     ("ends", "holds"),
     [
         ([], True),
-        ([(TaskState.COMPLETED, False)], True),
-        ([(TaskState.COMPLETED, False), (TaskState.SKIPPED, True)], True),
-        ([(TaskState.SKIPPED, True)], False),
-        ([(TaskState.COMPLETED, False), (TaskState.SKIPPED, False)], False),
-        ([(TaskState.COMPLETED, False), (TaskState.FAILED, False)], False),
-        ([(TaskState.COMPLETED, False), (TaskState.CANCELLED, False)], False),
-        ([(TaskState.COMPLETED, False), (TaskState.RUNNING, False)], False),
+        ([(TaskState.COMPLETED, None)], True),
+        ([(TaskState.COMPLETED, None), (TaskState.SKIPPED, "choice")], True),
+        ([(TaskState.SKIPPED, "choice")], False),
+        ([(TaskState.SKIPPED, "continue")], True),
+        ([(TaskState.FAILED, "continue")], True),
+        ([(TaskState.FAILED, "continue"), (TaskState.FAILED, None)], False),
+        ([(TaskState.COMPLETED, None), (TaskState.SKIPPED, None)], False),
+        ([(TaskState.COMPLETED, None), (TaskState.FAILED, None)], False),
+        ([(TaskState.COMPLETED, None), (TaskState.CANCELLED, None)], False),
+        ([(TaskState.COMPLETED, None), (TaskState.RUNNING, None)], False),
     ],
 )
-def test_the_default_rule_wants_all_done_and_one_completed(ends: list[tuple[TaskState, bool]], holds: bool) -> None:
+def test_the_default_rule_wants_all_done_and_one_not_skipped_by_choice(
+    ends: list[tuple[TaskState, Accepted]], holds: bool
+) -> None:
     assert default_rule(ends) is holds

@@ -440,3 +440,39 @@ def test_a_run_is_taken_as_soon_as_its_owners_lease_is_over(build: Build, loop: 
     parts.store.seen, parts.store.overdue = seen(overdue=True), [OTHER]
     loop.advance(0.1)
     assert taking.done() and list(parts.runs) == ["run-1"]
+
+
+# -- stored definitions ----------------------------------------------------------------------------------------------
+def test_definitions_are_refreshed_when_a_notification_or_the_sweep_shows_a_change(
+    build: Build, loop: ManualLoop
+) -> None:
+    revisions = iter([1, 1, 4])
+    calls: list[int] = []
+
+    def refresh() -> int:
+        calls.append(next(revisions))
+        return calls[-1]
+
+    parts = build(GRAPH, refresh=refresh)
+    sweeper = parts.sweeper()
+    loop.run(parts.notifications.handle({"definitions"}))
+    assert calls == [1] and claims_wanted(parts) == 1, "runs may be claimable that were not before"
+    parts.store.seen = seen(definitions=1)
+    loop.run(sweeper._sweep())
+    assert calls == [1], "an idle sweep asks nothing more"
+    loop.run(parts.notifications.handle({"runs", "finished"}))
+    assert calls == [1]
+    loop.run(parts.notifications.handle({"any"}))
+    assert calls == [1, 1]
+    parts.store.seen = seen(definitions=4)
+    loop.run(sweeper._sweep())
+    loop.run(sweeper._sweep())
+    assert calls == [1, 1, 4]
+
+
+def test_an_orchestrator_without_definitions_asks_for_none(build: Build, loop: ManualLoop) -> None:
+    parts = build(GRAPH)
+    parts.store.seen = seen(definitions=7)
+    loop.run(parts.sweeper()._sweep())
+    loop.run(parts.notifications.handle({"definitions", "any"}))
+    assert parts.store.calls("definitions") == []

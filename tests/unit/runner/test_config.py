@@ -50,6 +50,27 @@ def write(folder: Path, text: str, name: str = "turnout.toml") -> Path:
     return folder
 
 
+def test_the_variable_of_dagu_sets_the_mode_with_a_warning_and_that_of_turnout_prevails(tmp_path: Path) -> None:
+    dagu, own = {"DAGU_DEFAULT_EXECUTION_MODE": "distributed"}, {"TURNOUT_DEFAULT_EXECUTION_MODE": "local"}
+    config = read_config(tmp_path, dagu)
+    assert config.get("default_execution_mode") == "distributed"
+    assert config.entries["default_execution_mode",].origin == "DAGU_DEFAULT_EXECUTION_MODE"
+    assert config.warnings == (
+        "the environment variable DAGU_DEFAULT_EXECUTION_MODE is read for default_execution_mode: set "
+        "TURNOUT_DEFAULT_EXECUTION_MODE instead",
+    )
+    assert runner_config(config).warnings == config.warnings
+    both = read_config(tmp_path, {**dagu, **own})
+    assert both.get("default_execution_mode") == "local" and len(both.warnings) == 1
+    assert read_config(tmp_path, own).warnings == ()
+
+
+@pytest.mark.parametrize("variable", ["DAGU_DEFAULT_EXECUTION_MODE", "TURNOUT_DEFAULT_EXECUTION_MODE"])
+def test_a_mode_that_does_not_exist_is_refused_and_the_two_are_named(tmp_path: Path, variable: str) -> None:
+    with pytest.raises(InvalidSetting, match=rf"{variable}: .*local.*distributed"):
+        read_config(tmp_path, {variable: "remote"})
+
+
 def test_every_kind_of_setting_is_read(tmp_path: Path) -> None:
     config = read_config(write(tmp_path, FULL), {})
     assert config.get("tenant") == "acme"

@@ -63,12 +63,12 @@ def test_tasks_are_found_under_their_references_and_handlers_under_their_names()
     )
     handlers = Handlers([there])
     assert set(handlers.names) == {
-        *("Shop::Ship", "Shop::Count", "Shop::CountAll", "turnout.shell"),
+        *("Shop::Ship", "Shop::Count", "Shop::CountAll", "turnout.shell", "turnout.step"),
         *(charge.ref, ship.ref),
     }
     found = handlers.find("Shop::Ship")
     assert found is not None and found.version == "1.2" and found.retry_if is ship.retry_if
-    assert "turnout.shell" not in Handlers([there], shell=False).names
+    assert not {"turnout.shell", "turnout.step"} & {*Handlers([there], shell=False).names}
 
 
 def test_two_functions_of_one_name_are_refused() -> None:

@@ -225,4 +225,4 @@ def test_a_workers_key_file_is_looked_at_as_a_hubs_is(tmp_path: Path, caplog: py
 def test_a_worker_that_could_run_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidSetting, match="could run nothing"):
         handlers_of(Config(tmp_path), (), shell=False)
-    assert handlers_of(Config(tmp_path), ()).names == ("turnout.shell",)
+    assert handlers_of(Config(tmp_path), ()).names == ("turnout.shell", "turnout.step")

@@ -13,6 +13,7 @@ from turnout.errors import InvalidSetting
 from turnout.model.names import suggest
 from turnout.wire.keys import LENGTH, is_key, shortened
 from turnout.wire.messages import Error, Hello
+from turnout.wire.step_codec import SHELL_HANDLER, STEP_HANDLER
 
 ANY = "*"
 TABLE = "worker"
@@ -39,7 +40,9 @@ class AllowedWorker(msgspec.Struct, frozen=True, kw_only=True):
                 allowed = ", ".join(f"{label}={each}" for each in may) or f"no label {label}"
                 return _final("labels_refused", f"key {self.name!r} allows {allowed}, not {label}={value}")
         for handler in hello.handlers:
-            if not _fits(handler, self.handlers):
+            # Commands and steps of workflow files are one permission: both run whatever they are given.
+            asked = SHELL_HANDLER if handler == STEP_HANDLER else handler
+            if not _fits(handler, self.handlers) and not _fits(asked, self.handlers):
                 return _final("handlers_refused", f"key {self.name!r} does not allow the handler {handler!r}")
         if not _fits(hello.name, self.names):
             return _final("key_refused", f"key {self.name!r} does not allow the name {hello.name!r}")

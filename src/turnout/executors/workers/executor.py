@@ -32,7 +32,7 @@ from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
-from turnout.model.reasons import BREAKER_OPEN
+from turnout.model.reasons import BREAKER_OPEN, HUB_UNAVAILABLE
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 from turnout.model.workers import HubStatus
@@ -197,8 +197,19 @@ class WorkersExecutor(RemoteExecutor):
         self.router.close()
 
     # -- assigning ----------------------------------------------------------------------------------------------
-    def selector(self, task: TaskSpec, labels: Mapping[str, str] | None, exclusive: bool = False) -> str:
-        return self.pool.selector(handler_of(task.body), labels or {}, exclusive)
+    def selector(
+        self,
+        task: TaskSpec,
+        labels: Mapping[str, str] | None,
+        exclusive: bool = False,
+        others: Sequence[TaskSpec] = (),
+    ) -> str:
+        also = sorted({handler_of(other.body) for other in others}) if others else ()
+        return self.pool.selector(handler_of(task.body), labels or {}, exclusive, tuple(also))
+
+    @property
+    def listening(self) -> bool:
+        return self.router.is_open and not self.stopping
 
     def assign(self, selector: str) -> str | None:
         holder = None if self.stopping else self.pool.assign(selector)
@@ -208,6 +219,10 @@ class WorkersExecutor(RemoteExecutor):
 
     def has_holder(self, holder: str) -> bool:
         return holder in self.protocol.workers
+
+    def is_leaving(self, holder: str) -> bool:
+        worker = self.protocol.workers.get(holder)
+        return worker is not None and worker.draining
 
     def assign_again(self, event: TaskReadyEvent) -> bool:
         worker, token = self.protocol.workers[event.holder], token_of(event.task_id, event.attempt)
@@ -221,7 +236,7 @@ class WorkersExecutor(RemoteExecutor):
         self.breakers.released(holder)
 
     def wait_reason(self, selector: str) -> str:
-        return self.pool.wait_reason(selector)
+        return self.pool.wait_reason(selector) if self.listening else HUB_UNAVAILABLE
 
     def name_of(self, holder: str) -> str:
         worker = self.protocol.workers.get(holder)

@@ -54,6 +54,11 @@ class RouterSocket:
         self.dropped = 0
         """Number of messages to workers that were not connected, or whose queue was full."""
 
+    @property
+    def is_open(self) -> bool:
+        """True if workers can connect."""
+        return self._socket is not None
+
     def open(self) -> None:
         """Binds; raises HubUnavailable if the address is taken."""
         self._loop = asyncio.get_running_loop()

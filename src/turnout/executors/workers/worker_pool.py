@@ -32,6 +32,8 @@ class WorkerSelector(msgspec.Struct, frozen=True):
     labels: dict[str, str]
     exclusive: bool = False
     """Nothing else may be on the worker with it."""
+    also: tuple[str, ...] = ()
+    """Handlers that the worker must have besides: of the other tasks of a run that stays on one worker."""
 
 
 class Candidates(msgspec.Struct, frozen=True):
@@ -46,8 +48,8 @@ _decode = msgspec.json.Decoder(WorkerSelector).decode
 
 
 @lru_cache(maxsize=4096)
-def _selector_text(handler: str, labels: tuple[tuple[str, str], ...], exclusive: bool) -> str:
-    return _encode(WorkerSelector(handler, dict(labels), exclusive)).decode()
+def _selector_text(handler: str, labels: tuple[tuple[str, str], ...], exclusive: bool, also: tuple[str, ...]) -> str:
+    return _encode(WorkerSelector(handler, dict(labels), exclusive, also)).decode()
 
 
 class WorkerPool:
@@ -74,16 +76,18 @@ class WorkerPool:
     def has_room(self) -> bool:
         return any(worker.free > self._reserved[worker.id] for worker in self._protocol.workers.values())
 
-    def selector(self, handler: str, labels: Mapping[str, str], exclusive: bool = False) -> str:
+    def selector(
+        self, handler: str, labels: Mapping[str, str], exclusive: bool = False, also: tuple[str, ...] = ()
+    ) -> str:
         """Returns the selector of such tasks, as text."""
-        return _selector_text(handler, tuple(labels.items()), exclusive)
+        return _selector_text(handler, tuple(labels.items()), exclusive, also)
 
     def wait_reason(self, selector: str) -> str:
         """Returns why such tasks wait: no worker matches, all that match are blocked, or all are busy."""
         known = self._candidates(selector)
         wanted, workers = known.wanted, known.workers
         if not workers:
-            return no_worker_matches(wanted.labels, wanted.handler)
+            return no_worker_matches(wanted.labels, ", ".join(dict.fromkeys((wanted.handler, *wanted.also))))
         if self._breakers.blocking and all(self._breakers.is_blocked(worker.id) for worker in workers):
             return breaker_open_on_workers(sorted(name_of(worker) for worker in workers))
         return WAITING_TO_RUN_ALONE_ON_A_WORKER if wanted.exclusive else NO_CAPACITY
@@ -179,7 +183,9 @@ class WorkerPool:
             workers = [
                 worker
                 for worker in self._protocol.workers.values()
-                if worker.session and not worker.draining and worker.matches(wanted.handler, wanted.labels)
+                if worker.session
+                and not worker.draining
+                and all(worker.matches(handler, wanted.labels) for handler in (wanted.handler, *wanted.also))
             ]
             found = self._by_selector[selector] = Candidates(wanted, workers)
         return found

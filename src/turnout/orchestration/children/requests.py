@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import msgspec
@@ -23,7 +22,7 @@ from turnout.model.children import (
 )
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.names import split_task_id
-from turnout.model.rows import NewRun, StoredRun, TaskRow
+from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState
 from turnout.model.values import dump_output
@@ -32,7 +31,7 @@ from turnout.orchestration.background import Background
 from turnout.orchestration.loaders.loader import MemoryLoader
 from turnout.orchestration.loaders.stored_runs import GraphCache, reused_rows, run_result
 from turnout.orchestration.messages import Submission
-from turnout.orchestration.reply import Reply
+from turnout.orchestration.run_requests import ParentTask, RunRequest, RunRequests
 from turnout.orchestration.session import OrchestratorSession
 
 
@@ -48,6 +47,7 @@ class ChildRequests:
         runs: ActiveRuns,
         *,
         background: Background,
+        requests: RunRequests,
         max_depth: int,
         max_output_bytes: int,
     ) -> None:
@@ -57,6 +57,7 @@ class ChildRequests:
         self._runs = runs
         self._in_thread = background.in_thread
         self._loader = MemoryLoader(store, registry, graphs, runs, session.begin_by)
+        self._requests = requests
         self._max_depth = max_depth
         self._max_output_bytes = max_output_bytes
 
@@ -75,33 +76,31 @@ class ChildRequests:
             graph = definition.graph
             self._check_depth(machine, work)
             input = _bound(definition, work)
-            text = dump_output(input, limit=self._max_output_bytes, what="input")
         except InputError as error:
-            code = error.code if error.code == CHILD_TOO_DEEP else CHILD_INPUT
-            message = f"the child run {row.name!r} cannot start: {error.message}"
-            raise InvalidInput(message, code=code) from error
+            raise _refused(row, error) from error
         former: StoredRun | None = None
         reuse: list[TaskRow] = []
         if row.attempt > 1 or machine.new.rerun_of is not None:
             former = await self._in_thread(self._former, machine, row, graph.spec.full_name)
         if former is not None:
             reuse = await self._in_thread(reused_rows, self._store, self._graphs, former, graph, input)
-        new = NewRun(
+        parent = ParentTask(machine.new.run_id, row.pos, row.attempt, machine.new.depth + 1)
+        request = RunRequest(
+            graph=graph,
+            input=input,
+            definition=definition,
             run_id=child,
-            workflow=graph.spec.full_name,
-            version=graph.version,
-            input=text,
-            created_at=time.time(),
             priority=machine.new.priority,
             timeout=shorter_timeout(work.timeout, graph.spec.timeout),
+            reuse=reuse,
             rerun_of=None if former is None else former.new.run_id,
-            parent_run=machine.new.run_id,
-            parent_pos=row.pos,
-            parent_attempt=row.attempt,
-            depth=machine.new.depth + 1,
+            parent=parent,
+            answered=False,
         )
-        self._registry.keep(new, definition)
-        return Submission(graph, new, Reply(), Reply(), reuse)
+        try:
+            return self._requests.build(request)
+        except InputError as error:
+            raise _refused(row, error) from error
 
     def _check_depth(self, machine: RunMachine, work: Work) -> None:
         if machine.new.depth >= self._max_depth:
@@ -161,3 +160,9 @@ class ChildRequests:
 def _bound(definition: Definition, work: Work) -> dict[str, Any]:
     args, kwargs = child_input(definition.spec, work.args, dict(work.kwargs), work.context)
     return definition.bind(*args, **kwargs)
+
+
+def _refused(row: TaskRow, error: InputError) -> InvalidInput:
+    """Returns the error with which the parent's task fails."""
+    code = error.code if error.code == CHILD_TOO_DEEP else CHILD_INPUT
+    return InvalidInput(f"the child run {row.name!r} cannot start: {error.message}", code=code)

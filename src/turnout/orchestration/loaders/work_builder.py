@@ -16,6 +16,7 @@ from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.hooks import hook_arguments
 from turnout.model.info import Output
+from turnout.model.mapping import failed_result
 from turnout.model.rows import NewRun, RunRow
 from turnout.model.run_outcome import RowOf
 from turnout.orchestration.loaders.arguments import Call
@@ -65,8 +66,9 @@ class WorkBuilder:
         def output_of(name: str) -> Any:
             if call is not None:
                 return call.value(name, texts)
-            text = texts.get(graph.position[name])
-            return ABSENT if text is None else _decode(text)
+            at = graph.position[name]
+            text = texts.get(at)
+            return failed_result(graph.tasks[at], run.row_of(at)) if text is None else _decode(text)
 
         params: dict[str, Any] = _decode(input) if input != "{}" and call is None else {}
         args: tuple[Any, ...] = ()
@@ -74,6 +76,9 @@ class WorkBuilder:
         context = None
         if task.hook is not None:
             args = hook_arguments(graph, pos, event.run_id, run.row, run.row_of, output_of)
+            if task.kwargs:
+                given: dict[str, Any] = params or _decode(input)
+                kwargs = {name: resolve(template, given, output_of) for name, template in task.kwargs.items()}
         elif task.uses_context:
             context = context_for(graph.spec, task, params, output_of)
         elif call is not None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import count
 from typing import TypeAlias
 
 import msgspec
 
 from turnout.contracts.dispatcher import Delivery
+from turnout.dispatcher.placement import WORKERS
 from turnout.model.breaker import BreakerState
 from turnout.model.events import DispatchDecision, TaskReadyEvent
-from turnout.model.reasons import BREAKER_OPEN, NO_CAPACITY
+from turnout.model.reasons import BREAKER_OPEN, HUB_UNAVAILABLE, NO_CAPACITY
 from turnout.model.rows import TaskRow
 from turnout.model.run_machine import RunMachine
+from turnout.model.spec import TaskSpec
 from turnout.model.states import RunState
 from turnout.model.verdict import must_run_exclusively
 from turnout.orchestration.active_runs import ActiveRun
@@ -153,14 +155,16 @@ class Reservations:
         for key, event in events:
             self._delivery.release(key, event.holder)
 
-    def queue_key(self, machine: RunMachine, row: TaskRow, decision: DispatchDecision) -> QueueKey:
-        """Returns the queue in which this task waits."""
+    def queue_key(
+        self, machine: RunMachine, row: TaskRow, decision: DispatchDecision, others: Sequence[TaskSpec] = ()
+    ) -> QueueKey:
+        """Returns the queue in which this task waits, for a holder that can run the others too."""
         key = decision.executor_key
         assigner = self._delivery.assigners.get(key)
         if assigner is None:
             return key
         task = machine.graph.tasks[row.task_pos]
-        return SelectorQueue(key, assigner.selector(task, decision.labels, must_run_exclusively(row)))
+        return SelectorQueue(key, assigner.selector(task, decision.labels, must_run_exclusively(row), others))
 
     def wait_reason(self, queue_key: QueueKey) -> str:
         """Returns why the tasks in this queue wait."""
@@ -168,5 +172,5 @@ class Reservations:
         if self._delivery.breaker(key) != CLOSED:
             return BREAKER_OPEN
         if isinstance(queue_key, str):
-            return NO_CAPACITY
+            return HUB_UNAVAILABLE if key == WORKERS else NO_CAPACITY
         return self._delivery.assigners[key].wait_reason(queue_key.selector)

@@ -74,6 +74,10 @@ class Claims:
             self._claim_queued = True
             self._queue.put(None)
 
+    def forget_versions(self) -> None:
+        """Makes the next claim judge anew which stored versions can be driven without their code."""
+        self._stored_drivable.clear()
+
     async def process(self, requests: list[None]) -> None:
         self._claim_queued, self.may_have_more = False, True
         limit = min(self._settings.max_owned_runs - len(self._runs), self._settings.claim_batch)

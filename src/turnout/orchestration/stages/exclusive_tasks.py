@@ -49,7 +49,7 @@ class ExclusiveTasks:
         if row.executor is not None and (row.decision != ISOLATED or importable):
             decision = DispatchDecision(row.executor, row.decision or "", row.labels)
         if decision is None or (row.decision == ISOLATED and row.executor not in dispatcher.executors):
-            decision = dispatcher.decide(task, machine.graph.spec, machine.new.run_id)
+            decision = dispatcher.decide(task, machine.graph.spec, machine.new.run_id, machine.new.input)
         isolated = dispatcher.isolation(decision.executor_key, task) if importable else None
         if isolated is None or isolated == decision.executor_key:
             return decision

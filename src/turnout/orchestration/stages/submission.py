@@ -120,7 +120,12 @@ class SubmissionStage:
         child = submission.new.parent_run is not None
         room = len(self._runs) < settings.max_owned_runs or (child and self._children.may_exceed(submission.new))
         # Without the code for it the run is stored unowned, for an orchestrator that has it.
-        mine = room and self._session.may_start and self._registry.spec_of(submission.new.workflow) is not None
+        mine = (
+            room
+            and not submission.unowned
+            and self._session.may_start
+            and self._registry.spec_of(submission.new.workflow) is not None
+        )
         if mine:
             self._runs.add(owned)
             transition.begin()

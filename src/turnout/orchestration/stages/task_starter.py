@@ -19,6 +19,7 @@ from turnout.model.verdict import must_run_exclusively
 from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
 from turnout.orchestration.children.child_runs import ChildRuns
 from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.stages.affinity import RunAffinity
 from turnout.orchestration.stages.capacity import CapacityQueue, QueueKey, Reservations
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
 
@@ -39,6 +40,7 @@ class TaskStarter:
         reservations: Reservations,
         capacity_queue: CapacityQueue,
         exclusive_tasks: ExclusiveTasks,
+        affinity: RunAffinity,
         children: ChildRuns,
         polled: Collection[str] | None,
     ) -> None:
@@ -48,6 +50,7 @@ class TaskStarter:
         self._reservations = reservations
         self._capacity_queue = capacity_queue
         self._exclusive_tasks = exclusive_tasks
+        self._affinity = affinity
         self._children = children
         self._polled = polled
         """Executor keys that pollers serve: their tasks are never dispatched from here. None: pollers serve all."""
@@ -68,13 +71,17 @@ class TaskStarter:
         if owned.has_lost_attempts:
             ready = self._exclusive_tasks.start_ready(owned, transition, events, ready)
         tasks = owned.machine.graph.tasks
+        pinned = self._affinity.of(owned, transition) if assigners and ready else None
         for pos in ready:
             row = transition.task(pos)
             decision = self._decide(owned.machine, row)
+            if pinned is not None:
+                decision = pinned.place(row, decision)
             key = decision.executor_key
             queue_key: QueueKey = key
             if assigners and key in assigners:
-                queue_key = reservations.queue_key(owned.machine, row, decision)
+                others = pinned.companions(row, decision) if pinned is not None else ()
+                queue_key = reservations.queue_key(owned.machine, row, decision, others)
             if queue_key in full:
                 continue
             body = tasks[row.task_pos].body.ref
@@ -89,6 +96,8 @@ class TaskStarter:
                     break
                 continue
             worker = None if queue_key is key else assigners[key].name_of(holder)
+            if pinned is not None:
+                decision = pinned.assigned(row, decision, holder)
             events.append((key, transition.start(pos, decision, holder, worker)))
             if owned.waiting_since:
                 owned.waiting_since.pop(queue_key, None)
@@ -107,10 +116,15 @@ class TaskStarter:
             return
         owned.wait_reasons = {**owned.wait_reasons, **reasons}
         machine = owned.machine
+        pinned = self._affinity.of(owned, transition)
         for pos in {**machine.ready, **dict.fromkeys(made_ready)} if changed else made_ready:
             row = transition.task(pos)
             if row.state is TaskState.READY and _waits_for_capacity(row) and not is_child(machine.graph, row):
-                queue_key = self._reservations.queue_key(machine, row, self._decide(machine, row))
+                decision = self._decide(machine, row)
+                if pinned is not None:
+                    decision = pinned.place(row, decision)
+                others = pinned.companions(row, decision) if pinned is not None else ()
+                queue_key = self._reservations.queue_key(machine, row, decision, others)
                 reason = reasons.get(queue_key, NO_CAPACITY)
                 if pos in transition.rows or (row.reason or NO_CAPACITY) != reason:
                     transition.update_wait_reason(pos, reason)
@@ -135,7 +149,7 @@ class TaskStarter:
 
     def _routed(self, machine: RunMachine, row: TaskRow) -> DispatchDecision:
         task = machine.graph.tasks[row.task_pos]
-        return self._dispatcher.decide(task, machine.graph.spec, machine.new.run_id)
+        return self._dispatcher.decide(task, machine.graph.spec, machine.new.run_id, machine.new.input)
 
     # -- capacity -----------------------------------------------------------------------------------------------
     def on_capacity(self, key: str) -> None:
@@ -156,6 +170,7 @@ class TaskStarter:
 
     async def sweep(self) -> None:
         """Resumes runs whose executors have capacity that was not reported, or whose wait reason has changed."""
+        await self._affinity.sweep()
         for key in self._capacity_queue.awaited_executors():
             if self._dispatcher.has_capacity(key):
                 self.on_capacity(key)

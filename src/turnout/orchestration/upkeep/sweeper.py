@@ -15,6 +15,7 @@ from turnout.orchestration.session import process_is_gone
 from turnout.orchestration.stages.claims import Claims
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
+from turnout.orchestration.upkeep.definitions import DefinitionUpdates
 from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import UnknownRuns
 from turnout.rate_limited_log import RateLimitedLog
@@ -45,6 +46,7 @@ class Notifications:
         unknown_runs: UnknownRuns,
         inbox: Inbox,
         waiters: Waiters,
+        definitions: DefinitionUpdates,
         background: Background,
     ) -> None:
         self._store = store
@@ -54,6 +56,7 @@ class Notifications:
         self._unknown_runs = unknown_runs
         self._inbox = inbox
         self._waiters = waiters
+        self.definitions = definitions
         self._background = background
         self._rate_limited_log = RateLimitedLog(log)
         self._stop_listening = lambda: None
@@ -92,6 +95,8 @@ class Notifications:
             self._wakeups.announce("inbox")
         if every or "finished" in topics:
             await self._waiters.check()
+        if every or "definitions" in topics:
+            await self.definitions.refresh()
 
 
 class Sweeper:
@@ -153,6 +158,7 @@ class Sweeper:
     async def _sweep(self) -> None:
         await self._dead_sessions.declare(by_lease=True)
         known = self._dead_sessions.known
+        await self._notifications.definitions.seen(known.definitions)
         if known.unowned:
             self._claims.request()
         if known.unheard:

@@ -13,7 +13,10 @@ import psycopg
 
 from turnout.errors import DatabaseNotFound, StoreError, StoreReadOnly, StoreUnusable
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
+from turnout.store.access import AccessTables
 from turnout.store.database import Database, shown_url
+from turnout.store.definitions import Definitions
+from turnout.store.figures import Figures
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
@@ -23,6 +26,7 @@ from turnout.store.postgres.errors import translated
 from turnout.store.postgres.ledger import PostgresLedger
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.run_changes import RunChanges
 from turnout.store.run_queries import RunQueries
 
 CHANNEL = "turnout"
@@ -80,7 +84,9 @@ class Listener:
                     self._on_wake(topic)
 
 
-class PostgresStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns):
+class PostgresStore(
+    Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+):
     """The store on PostgreSQL."""
 
     _database: Database

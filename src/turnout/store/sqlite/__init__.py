@@ -11,12 +11,16 @@ from pathlib import Path
 from turnout.errors import DatabaseNotFound, StoreError, StoreReadOnly, StoreUnreachable
 from turnout.model.names import suggest_similar
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
+from turnout.store.access import AccessTables
 from turnout.store.database import Database
+from turnout.store.definitions import Definitions
+from turnout.store.figures import Figures
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
 from turnout.store.ownership import Ownership
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.run_changes import RunChanges
 from turnout.store.run_queries import RunQueries
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
@@ -67,7 +71,9 @@ def _is_sqlite(path: Path) -> bool:
     return not begin or begin == MAGIC
 
 
-class SqliteStore(Ownership, Messages, RunQueries, Logs, RetentionOfRuns):
+class SqliteStore(
+    Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
     lanes = 1

@@ -64,7 +64,8 @@ select
     or exists (select 1 from run /*sqlite indexed by run_owner */ where owner is not null
         and not exists (select 1 from session where session.id = run.owner and session.ended_at is null)),
     exists (select 1 from command where done_at is null and exists (select 1 from run
-        where run.id = command.run_id and run.state in ('completed', 'failed', 'cancelled')))
+        where run.id = command.run_id and run.state in ('completed', 'failed', 'cancelled'))),
+    (select revision from definition_revision)
 
 -- name: session_health
 select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,

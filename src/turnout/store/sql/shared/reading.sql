@@ -22,6 +22,7 @@ select id, workflow, version, input, created_at, key, input_digest, priority, ti
     owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run
 where id < :before and state in {states}
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
 order by id desc
 limit :limit
 
@@ -32,6 +33,31 @@ select id, workflow, version, input, created_at, key, input_digest, priority, ti
     owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run
 where id < :before and state in {states} and workflow in {workflows}
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+order by id desc
+limit :limit
+
+-- name: runs_with_key
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+from run
+where workflow in {workflows} and key = :key and key is not null
+    and id < :before and state in {states}
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+order by id desc
+limit :limit
+
+-- name: runs_of_parent
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+from run
+where parent_run = :parent and id < :before and state in {states} and workflow in {workflows}
+    and (cast(:key as text) = '' or key = :key)
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
 order by id desc
 limit :limit
 
@@ -109,6 +135,14 @@ select pos, output from task where run_id = :id and pos in {positions int} and o
 
 -- name: history
 select at, seq, pos, old, new, attempt, detail from history where run_id = :id order by seq, part
+
+-- name: decisions
+-- Of the newest runs, since a run has at least one task.
+select run.id, run.version, coalesce(task.item_of, task.pos), task.executor, task.decision, task.labels
+from (select id, version from run order by id desc limit :limit) as run join task on task.run_id = run.id
+where task.executor is not null
+order by run.id desc, task.pos
+limit :limit
 
 -- name: workflow
 select spec from workflow where version = :version

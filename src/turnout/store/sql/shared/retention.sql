@@ -55,6 +55,7 @@ delete from workflow
 where coalesce(used_at, created_at) < :now - :age
     and coalesce(used_at, created_at) < coalesce((select min(started_at) from session where ended_at is null), :now)
     and not exists (select 1 from run where run.workflow = workflow.full_name and run.version = workflow.version)
+    and not exists (select 1 from definition_version where definition_version.spec_version = workflow.version)
 returning 1
 
 -- name: prune_sessions

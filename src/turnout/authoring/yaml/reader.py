@@ -1,0 +1,147 @@
+"""Reads a workflow file: its documents in canonical form, and every problem with its line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from turnout.authoring.yaml.checks import check_env, check_secrets
+from turnout.authoring.yaml.document import StepDefaults, WorkflowDocument
+from turnout.authoring.yaml.findings import Finding, has_errors
+from turnout.authoring.yaml.inheritance import NOT_INHERITED, inherit
+from turnout.authoring.yaml.marks import Mark, Marks
+from turnout.authoring.yaml.nodes import Node, documents_of, is_null
+from turnout.authoring.yaml.reading import Reading, Rejected, Source
+from turnout.authoring.yaml.resolution import resolve_handlers, resolve_steps, resolved_type
+from turnout.authoring.yaml.tables import TableForm
+from turnout.authoring.yaml.unsupported import UNSUPPORTED_KEYS
+from turnout.errors import InvalidYaml
+from turnout.model.names import is_identifier
+
+MAX_DOCUMENTS = 100
+
+WORKFLOW = TableForm(WorkflowDocument, "a table with `steps`", UNSUPPORTED_KEYS)
+
+
+class FileReading(msgspec.Struct, frozen=True):
+    """One file, read."""
+
+    documents: tuple[WorkflowDocument, ...]
+    """The workflow and its local sub-workflows; none if there is an error."""
+    findings: tuple[Finding, ...]
+    """In the order of their places; those of the base come first."""
+    marks: tuple[Marks, ...] = ()
+    """The places of the values of each document."""
+
+
+def read_file(text: str, *, name: str, base: str | None = None) -> FileReading:
+    """Returns the documents of a workflow file and all findings.
+
+    The name is that of the file without its ending, the default for the workflow; the base is the text of the
+    ``base.yaml`` that it inherits from. No text makes it raise.
+    """
+    inherited, findings = _read_base(base)
+    nodes, problems = _nodes(text, "file")
+    findings += problems
+    found: list[tuple[WorkflowDocument, Marks]] = []
+    names: dict[str, int] = {}
+    for number, node in enumerate(nodes):
+        reading = Reading()
+        document = _read_document(node, name if number == 0 else "", inherited, reading)
+        if document is not None:
+            _check_unique(document, node.mark, names, reading)
+            found.append((document, Marks(reading.places)))
+        findings += reading.findings
+    ordered = sorted(findings, key=lambda each: (each.source, each.line, each.column))
+    usable = [] if has_errors(findings) else found
+    return FileReading(tuple(each for each, _ in usable), tuple(ordered), tuple(marks for _, marks in usable))
+
+
+def _nodes(text: str, source: Source) -> tuple[list[Node], list[Finding]]:
+    """Returns the documents that are not empty; of a malformed text none, and the reason."""
+    reading = Reading(source)
+    try:
+        nodes = [node for node in documents_of(text) if not is_null(node)]
+    except InvalidYaml as error:
+        line, column = error.fields.get("line", 1), error.fields.get("column", 1)
+        place = f"line {line}, column {column}: "
+        reading.report("error", error.code, error.message.removeprefix(place), Mark(line, column))
+        return [], reading.findings
+    if not nodes and source == "file":
+        reading.report("error", "empty_file", "the file is empty: write at least `steps:`", Mark(1, 1))
+    if len(nodes) > MAX_DOCUMENTS:
+        why = f"the file has {len(nodes):,} documents; {MAX_DOCUMENTS} are the most"
+        reading.report("error", "bad_value", why, nodes[MAX_DOCUMENTS].mark)
+    return nodes[:MAX_DOCUMENTS], reading.findings
+
+
+def _read_base(base: str | None) -> tuple[dict[str, Any], list[Finding]]:
+    if base is None:
+        return {}, []
+    nodes, findings = _nodes(base, "base")
+    if not nodes:
+        return {}, findings
+    reading = Reading("base")
+    try:
+        values, _ = WORKFLOW.read_sound(nodes[0], "", reading, partial=True)
+    except Rejected:
+        values = {}
+    for key in NOT_INHERITED:
+        if key in values:
+            why = f"a base has no `{key}`: each workflow has its own"
+            reading.report("error", "not_inherited", why, reading.places[key], key)
+    if len(nodes) > 1:
+        reading.report("error", "not_inherited", "a base is one document", nodes[1].mark)
+    _note_later(values, reading)
+    return values, [*findings, *reading.findings]
+
+
+def _read_document(
+    node: Node, default_name: str, inherited: Mapping[str, Any], reading: Reading
+) -> WorkflowDocument | None:
+    """Returns the document, or None after every problem was reported."""
+    try:
+        own, _ = WORKFLOW.read_sound(node, "", reading)
+    except Rejected:
+        return None
+    _note_later(own, reading)
+    values = inherit(inherited, own)
+    if "name" not in values and "name" not in reading.places:
+        _add_name(values, default_name, node.mark, reading)
+    check_secrets(values, reading)
+    check_env(values, reading)
+    if "handler_on" in values:
+        values["handler_on"] = resolve_handlers(values["handler_on"], reading)
+    if "steps" in values:
+        groups = values["steps"]
+        values["type"] = resolved_type(groups, values.get("type"), reading)
+        values["steps"] = resolve_steps(groups, values["type"], values.get("defaults", StepDefaults()), reading)
+    return None if has_errors(reading.findings) else WorkflowDocument(**values)
+
+
+def _add_name(values: dict[str, Any], default: str, mark: Mark, reading: Reading) -> None:
+    if not default:
+        why = "this document has no `name`: every document after the first needs one, for `call:`"
+        reading.report("error", "missing_key", why, mark, "name")
+    elif not is_identifier(default):
+        why = f"the file is called {default[:60]!r}, which no workflow can be: write `name:`"
+        reading.report("error", "bad_name", why, mark, "name")
+    else:
+        values["name"] = default
+
+
+def _check_unique(document: WorkflowDocument, mark: Mark, names: dict[str, int], reading: Reading) -> None:
+    place = reading.places.get("name", mark)
+    if document.name in names:
+        why = f"the workflow {document.name!r} is here again, after line {names[document.name]}"
+        reading.report("error", "duplicate_workflow", why, place, "name")
+    names.setdefault(document.name, place.line)
+
+
+def _note_later(values: Mapping[str, Any], reading: Reading) -> None:
+    for name in values:
+        if WORKFLOW.fields[name].key.later:
+            why = f"`{name}` is checked, and takes no effect in this version"
+            reading.report("note", "no_effect_yet", why, reading.places[name], name)

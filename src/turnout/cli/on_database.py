@@ -1,0 +1,172 @@
+"""Runs, workers and tokens on a database: what commands read and change without a server."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from turnout.cli.database import check_folder, open_store, store_if_there
+from turnout.cli.local_workflows import LocalWorkflows
+from turnout.cli.logs import check_attempt
+from turnout.cli.run_report import HistoryEntry, RunFacts, read_history, read_run
+from turnout.cli.service import NewSecret, Rerun, Start
+from turnout.contracts.store import Store
+from turnout.model.access import Role, TokenRow
+from turnout.model.driver import Driver
+from turnout.model.logs import LogLine
+from turnout.model.retention import Deleted
+from turnout.model.rows import HeldAttempt
+from turnout.model.states import RunState
+from turnout.model.workers import WorkerView
+from turnout.runner.live_sessions import drain, find_worker, live_orchestrators, live_workers
+from turnout.runner.log_reader import LogReader, lines_of
+from turnout.runner.open_runs import drivers_of
+from turnout.runner.run_reader import find_run, read_output
+from turnout.runner.settings import database_url
+from turnout.runner.views import RunView, run_view
+from turnout.store import connect
+
+
+class DatabaseService:
+    """A database, which reading never creates."""
+
+    def __init__(self, database: str | None) -> None:
+        self.runs = DatabaseRuns(database)
+        self.workflows = LocalWorkflows(database)
+        self.workers = DatabaseWorkers(database)
+        self.tokens = DatabaseTokens(database)
+
+
+class DatabaseRuns:
+    """Runs on a database."""
+
+    def __init__(self, database: str | None) -> None:
+        self._database = database
+
+    def list(
+        self, workflow: str | None, states: Sequence[RunState], limit: int
+    ) -> builtins.list[tuple[RunView, Driver]] | None:
+        with store_if_there(self._database) as store:
+            if store is None:
+                return None
+            found = store.runs(workflow=workflow, states=states, limit=limit)
+            drivers = drivers_of(store, found)
+        return [(run_view(run), driver) for run, driver in zip(found, drivers, strict=True)]
+
+    def find(self, wanted: str) -> RunView:
+        with open_store(self._database) as store:
+            return run_view(find_run(store, wanted))
+
+    def facts(self, wanted: str, *, lines: bool) -> RunFacts:
+        with open_store(self._database) as store:
+            return read_run(store, find_run(store, wanted), lines=lines)
+
+    def output(self, wanted: str, task: str | None) -> tuple[str, Any]:
+        with open_store(self._database) as store:
+            run = find_run(store, wanted)
+            return run.new.run_id, read_output(store, run, task)
+
+    def history(self, wanted: str) -> tuple[str, builtins.list[HistoryEntry]]:
+        with open_store(self._database) as store:
+            run = find_run(store, wanted)
+            return run.new.run_id, read_history(store, run)
+
+    def logs(self, wanted: str, task: str | None, attempt: int | None, *, follow: bool) -> Iterator[LogLine]:
+        with open_store(self._database) as store:
+            run_id, empty = find_run(store, wanted).new.run_id, True
+            for line in lines_of(LogReader(store, None, run_id, follow=follow).begin(task, attempt)):
+                empty = False
+                yield line
+            if empty and attempt is not None:
+                check_attempt(store, run_id, task, attempt)
+
+    def command(self, wanted: str, kind: str, reason: str | None = None) -> tuple[RunView, Driver]:
+        from turnout.cli.local_command import apply_command
+
+        return apply_command(wanted, kind, self._database, reason)
+
+    def delete(self, run_id: str, *, force: bool) -> Deleted:
+        from turnout.runner import Runner
+
+        with Runner(self._database, workflows=(), drives=False) as runner:
+            return runner.delete(run_id, force=force)
+
+    def start(self, start: Start, *, as_json: bool, quiet: bool = False) -> int:
+        from turnout.cli.local_start import start_run
+
+        return start_run(start, self._database, as_json=as_json, quiet=quiet)
+
+    def rerun(self, rerun: Rerun, *, as_json: bool) -> int:
+        from turnout.cli.local_start import rerun_run
+
+        return rerun_run(rerun, self._database, as_json=as_json)
+
+
+class DatabaseWorkers:
+    """Workers whose hubs are on a database, which may not exist yet."""
+
+    def __init__(self, database: str | None) -> None:
+        self._database = database
+
+    def list(self) -> builtins.list[WorkerView]:
+        with store_if_there(self._database) as store:
+            return [] if store is None else live_workers(store, live_orchestrators(store))
+
+    def hubs(self) -> set[str]:
+        with store_if_there(self._database) as store:
+            found = [] if store is None else live_orchestrators(store)
+        return {one.status.hub.address for one in found if one.status.hub is not None}
+
+    def find(self, wanted: str) -> WorkerView:
+        return find_worker(self.list(), wanted)
+
+    def held(self, worker: WorkerView) -> builtins.list[HeldAttempt]:
+        with open_store(self._database) as store:
+            return store.held_by(worker.id)
+
+    def drain(self, worker: WorkerView, reason: str) -> None:
+        with open_store(self._database) as store:
+            drain(store, worker, reason)
+
+    def is_alive(self, worker: WorkerView) -> bool:
+        with open_store(self._database) as store:
+            return bool(store.holders_alive([worker.id]))
+
+
+class DatabaseTokens:
+    """Tokens of the servers on a database."""
+
+    def __init__(self, database: str | None) -> None:
+        self._database = database
+
+    def list(self) -> builtins.list[TokenRow]:
+        with store_if_there(self._database) as store:
+            return [] if store is None else store.tokens()
+
+    def create(self, name: str, role: Role, lifetime: float | None) -> NewSecret:
+        from turnout.server.access import create_token
+
+        with _store(self._database) as store:
+            made = create_token(store, name, role, by="command line", lifetime=lifetime)
+        return NewSecret(made.secret, made.row)
+
+    def revoke(self, token: str) -> TokenRow:
+        from turnout.server.access import revoke_token
+
+        with open_store(self._database) as store:
+            return revoke_token(store, token)
+
+
+@contextmanager
+def _store(database: str | None) -> Iterator[Store]:
+    """Yields the store; a database that does not exist yet is made, as the server would make it."""
+    url = database_url(database)
+    check_folder(url)
+    store = connect(url)
+    try:
+        store.open()
+        yield store
+    finally:
+        store.close()

@@ -1,0 +1,255 @@
+"""Runs one attempt of a step: its preconditions, its actions in order, its repetitions, and the result."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from turnout.contracts.executor import Work
+from turnout.errors import CommandFailed, CommandNotFound, InputError
+from turnout.executors.command import Commands
+from turnout.executors.step_environment import StepEnvironment
+from turnout.executors.step_streams import StepStreams
+from turnout.executors.subprocess_executor import RunningAttempt
+from turnout.model.deferral import Defer
+from turnout.model.events import ErrorInfo, ExecutionResult
+from turnout.model.interpolation import as_text
+from turnout.model.masking import Masker
+from turnout.model.reasons import CONTINUED
+from turnout.model.shell import Captured, failure_message
+from turnout.model.step import MAX_VARIABLE, Action, Check, Evaluation, Line, Program, Request, Script, StepSpec
+from turnout.model.step_outcome import (
+    evaluated,
+    holds,
+    output_value,
+    repeat_delay,
+    repeats,
+    tolerates,
+    unmet_reason,
+    value_of,
+)
+from turnout.runtime.outcome import describe, returned_value
+from turnout.runtime.supervised_process import HTTP_REQUEST
+
+EXECUTIONS = "executions"
+"""The key under which a step that repeats itself saves how often it was executed."""
+PERMANENT = ("bad_working_dir", "command_too_long", "bad_dotenv", "bad_output_file")
+"""Codes of failures that another attempt would not change."""
+
+
+class StepRun:
+    """One attempt of a step on this machine."""
+
+    def __init__(
+        self,
+        attempt: RunningAttempt,
+        work: Work,
+        step: StepSpec,
+        commands: Commands,
+        about: Mapping[str, str],
+        max_output_bytes: int,
+    ) -> None:
+        self._attempt = attempt
+        self._work = work
+        self._step = step
+        self._commands = commands
+        self._limit = max_output_bytes
+        self._environment = StepEnvironment(work, step, commands, about)
+        self._extra: dict[str, Any] = {}
+        """Further fields of the result, such as the status of a response."""
+
+    async def run(self) -> ExecutionResult:
+        try:
+            await self._environment.build()
+            for check in self._step.preconditions:
+                if not await self._holds(check):
+                    self._commands.begin()
+                    return ExecutionResult.skipped(self._work.event, self._masked(unmet_reason(check)))
+            return await self._executed()
+        except CommandFailed as error:
+            final = isinstance(error, CommandNotFound) or error.code in PERMANENT
+            return ExecutionResult.failed(self._work.event, self._described(error), retryable=not final)
+        except InputError as error:
+            return ExecutionResult.failed(self._work.event, self._described(error), retryable=False)
+
+    async def _holds(self, check: Check) -> bool:
+        if check.command is None:
+            return holds(check, text=await self._environment.fill(check.text))
+        line = await self._environment.fill(check.command.text)
+        done = await self._commands.output_of(self._environment.shell(line), MAX_VARIABLE)
+        return holds(check, code=done.code, text=done.stdout)
+
+    # -- actions ------------------------------------------------------------------------------------------------------
+    async def _executed(self) -> ExecutionResult:
+        step = self._step
+        if not step.actions or isinstance(step.actions[0], Evaluation):
+            self._commands.begin()
+            values = {**self._environment.variables, **self._environment.values}
+            found = [evaluated(each, values) for each in step.actions if isinstance(each, Evaluation)]
+            return self._returned(found[0] if found else None)
+        files = {"stdout": step.stdout, "stderr": step.stderr}
+        paths = {
+            stream: self._environment.path(await self._environment.fill(text))
+            for stream, text in files.items()
+            if text is not None
+        }
+        streams = StepStreams(self._work, self._new_masker, step.max_capture, paths)
+        code = 0
+        try:
+            for action in step.actions:
+                code = await self._run_action(action, streams)
+                streams.end_command()
+                if code:
+                    break
+        finally:
+            stdout, stderr = streams.close()
+        return await self._judged(code, stdout, stderr)
+
+    async def _run_action(self, action: Action, streams: StepStreams) -> int:
+        environment, step = self._environment, self._step
+        match action:
+            case Line(text):
+                command = environment.shell(await environment.fill(text))
+                return await self._commands.run(command, streams.feed)
+            case Program(words):
+                argv = [await environment.fill(word) for word in words]
+                return await self._commands.run(environment.command(argv), streams.feed)
+            case Script(text, interpreter):
+                script = await environment.fill(text)
+                words = [await environment.fill(word) for word in interpreter]
+                named = [as_text(environment.values.get(name)) for name in step.positional]
+                with _PrivateFolder() as folder:
+                    file = folder.write("script", script, 0o700)
+                    argv = [*(words or _first_line(script) or step.shell), file, *named]
+                    return await self._commands.run(environment.command(argv), streams.feed)
+            case Request():
+                return await self._send(action, streams)
+            case Evaluation():
+                raise AssertionError("an evaluation is the only action of its step")
+
+    async def _send(self, request: Request, streams: StepStreams) -> int:
+        environment = self._environment
+        values = {**environment.variables, **environment.values}
+        body = None if request.body is None else value_of(request.body, values)
+        headers = {name: await environment.fill(text) for name, text in request.headers.items()}
+        if body is not None and not isinstance(body, str):
+            headers = {"Content-Type": "application/json", **headers}
+        document = {
+            "url": await environment.fill(request.url),
+            "method": request.method,
+            "headers": headers,
+            "body": None if body is None else as_text(body),
+            "expected": request.expected,
+            "public_only": request.public_only,
+        }
+        with _PrivateFolder() as folder:
+            folder.write("request.json", msgspec.json.encode(document).decode(), 0o600)
+            argv = [sys.executable, "-I", HTTP_REQUEST, folder.path]
+            code = await self._commands.run(environment.command(argv), streams.feed)
+            response = folder.read("response.json")
+            if response:
+                self._extra["status"] = msgspec.json.decode(response)["status"]
+            return code
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+    async def _judged(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
+        step, event = self._step, self._work.event
+        if step.repeat is not None:
+            executions = self._executions() + 1
+            if step.output is not None and step.repeat.check is not None and not code:
+                self._environment.set(step.output.name, output_value(step.output, stdout))
+            met = None if step.repeat.check is None else await self._holds(step.repeat.check)
+            if repeats(step.repeat, code, met, executions):
+                later = Defer(seconds=repeat_delay(step.repeat, executions), save={EXECUTIONS: executions})
+                return ExecutionResult.deferred(event, later, **self._times())
+        if code:
+            return self._failed(code, stdout, stderr)
+        return self._completed(code, stdout, stderr)
+
+    def _failed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
+        step, event = self._step, self._work.event
+        retryable = not step.retry_codes or code in step.retry_codes
+        error_code: str | None = None
+        last = event.attempt >= event.max_attempts or not retryable
+        if step.tolerance is not None and last and tolerates(step.tolerance, code, stdout.text):
+            if step.tolerance.mark_success:
+                return self._completed(code, stdout, stderr)
+            error_code = CONTINUED
+        error = CommandFailed(failure_message(code, stdout, stderr), code=error_code, exit_code=code)
+        return ExecutionResult.failed(event, self._described(error), retryable=retryable, **self._times())
+
+    def _completed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
+        step = self._step
+        value: dict[str, Any] = {"exit_code": code, **self._extra}
+        shown = {"stdout": stdout, "stderr": stderr}
+        value |= {stream: shown[stream].shown().rstrip("\n") for stream in step.keeps}
+        if step.output is not None:
+            output = output_value(step.output, stdout)
+            if len(as_text(output).encode()) > MAX_VARIABLE:
+                raise CommandFailed(
+                    f"its output has more than {MAX_VARIABLE:,} bytes, too many for a variable: write it to a file",
+                    code="output_too_large",
+                )
+            value["output"] = output
+        return self._returned(value.get("output") if step.bare else value)
+
+    def _returned(self, value: Any) -> ExecutionResult:
+        times = self._times()
+        return returned_value(self._work.event, value, times["started_at"], times["finished_at"], self._limit)
+
+    def _times(self) -> dict[str, float]:
+        now = time.time()
+        return {"started_at": self._attempt.started_at or now, "finished_at": now}
+
+    def _executions(self) -> int:
+        saved = self._work.saved
+        found = saved.get(EXECUTIONS) if isinstance(saved, dict) else None
+        return found if isinstance(found, int) else 0
+
+    # -- secrets ------------------------------------------------------------------------------------------------------
+    def _new_masker(self) -> Masker:
+        return Masker([self._environment.variables[each.name] for each in self._step.secrets])
+
+    def _masked(self, text: str) -> str:
+        return self._environment.masker.text(text)
+
+    def _described(self, error: BaseException) -> ErrorInfo:
+        info = describe(error)
+        return msgspec.structs.replace(info, message=self._masked(info.message), traceback=self._masked(info.traceback))
+
+
+class _PrivateFolder:
+    """A folder that only this user can read. It is removed at the end, with all that is in it."""
+
+    def __enter__(self) -> _PrivateFolder:
+        self.path = tempfile.mkdtemp(prefix="turnout-")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def write(self, name: str, text: str, mode: int) -> str:
+        path = os.path.join(self.path, name)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def read(self, name: str) -> str:
+        try:
+            with open(os.path.join(self.path, name), encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+
+def _first_line(script: str) -> list[str]:
+    """Returns the interpreter that the first line of a script names, as the kernel reads it; empty if there is none."""
+    line, _, _ = script.partition("\n")
+    return line.removeprefix("#!").split(None, 1) if line.startswith("#!") else []

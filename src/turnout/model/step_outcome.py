@@ -1,0 +1,141 @@
+"""Judges the executions of a step: conditions, repetitions, tolerated failures, and the value of its result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from turnout.errors import CommandFailed, InvalidInput
+from turnout.model.interpolation import Reference, as_text, filled, items_in, looked_up
+from turnout.model.retry import RetryPolicy, backoff_delay
+from turnout.model.selection import selected
+from turnout.model.shell import Captured
+from turnout.model.step import (
+    Check,
+    Constant,
+    Evaluation,
+    Fields,
+    Interpolated,
+    Items,
+    Output,
+    Repeat,
+    Tolerance,
+    Value,
+)
+
+PATTERN = "re:"
+MAX_SHOWN_CONDITION = 200
+
+
+def matches(expected: str, text: str) -> bool:
+    """True if the text is the expected one, or a part of it matches the pattern after ``re:``."""
+    if expected.startswith(PATTERN):
+        return re.search(expected.removeprefix(PATTERN), text) is not None
+    return text.strip() == expected.strip()
+
+
+def contains(pattern: str, text: str) -> bool:
+    """True if the text contains this one, or a match of the pattern after ``re:``."""
+    if pattern.startswith(PATTERN):
+        return re.search(pattern.removeprefix(PATTERN), text, re.MULTILINE) is not None
+    return pattern in text
+
+
+def holds(check: Check, *, code: int | None = None, text: str = "") -> bool:
+    """True if the condition holds, by the exit code of its command or by its text."""
+    if check.expected is not None:
+        met = matches(check.expected, text)
+    else:
+        met = code == 0 if check.command is not None else text.strip().lower() in ("true", "1", "yes")
+    return met is not check.negate
+
+
+def unmet_reason(check: Check) -> str:
+    """Returns the condition as it is shown in the reason of a skipped step."""
+    shown = " ".join(check.shown.split())[:MAX_SHOWN_CONDITION]
+    negated = "not " if check.negate else ""
+    return f"{negated}{shown}" if check.expected is None else f"{shown} is {negated}{check.expected}"
+
+
+def repeats(repeat: Repeat, code: int, met: bool | None, executions: int) -> bool:
+    """True if the step is to be executed again. ``met`` is the result of the check, None if there is none."""
+    if repeat.limit is not None and executions >= repeat.limit:
+        return False
+    if met is None:
+        met = code in (repeat.exit_codes or (0,))
+    return not met if repeat.until else met
+
+
+def repeat_delay(repeat: Repeat, executions: int) -> float:
+    """Returns the seconds before the next execution."""
+    policy = RetryPolicy(
+        backoff="exponential", delay=repeat.interval, factor=repeat.factor, max_delay=repeat.max_interval
+    )
+    return backoff_delay(policy, executions, 0.0)
+
+
+def tolerates(tolerance: Tolerance, code: int, output: str) -> bool:
+    """True if the dependents of the step run although it failed so."""
+    return (
+        tolerance.failure
+        or code in tolerance.exit_codes
+        or any(contains(pattern, output) for pattern in tolerance.output)
+    )
+
+
+def output_value(output: Output, stdout: Captured) -> Any:
+    """Returns the value that the output variable gets."""
+    if stdout.lost:
+        raise CommandFailed(
+            f"its output is {stdout.lost + len(stdout.data):,} bytes, too many for a variable: write it to a file",
+            code="output_too_large",
+        )
+    text = stdout.text.strip()
+    if output.select is None:
+        return text
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise CommandFailed(f"its output is not JSON ({error}): {text[:200]!r}", code="bad_output") from None
+    return selected(output.select, value)
+
+
+# -- arguments of other tasks ----------------------------------------------------------------------------------------
+def evaluated(evaluation: Evaluation, values: Mapping[str, Any], item: str = "ITEM") -> dict[str, Any]:
+    """Returns the arguments of the task that follows: of a mapped one, a list for each."""
+    if not evaluation.mapped:
+        return {name: value_of(each, values) for name, each in evaluation.arguments.items()}
+    items = _items(evaluation, values)
+    if not evaluation.arguments:
+        return {"items": items}
+    scopes = [{**values, item: each} for each in items]
+    return {name: [value_of(each, scope) for scope in scopes] for name, each in evaluation.arguments.items()}
+
+
+def _items(evaluation: Evaluation, values: Mapping[str, Any]) -> list[Any]:
+    if evaluation.variable is None:
+        return [value_of(each, values) for each in evaluation.items or ()]
+    whole = evaluation.variable
+    source = looked_up(whole[0], values) if len(whole) == 1 and isinstance(whole[0], Reference) else None
+    found = items_in(filled(whole, values) if source is None else source)
+    if found is None:
+        raise InvalidInput(f"the items are {as_text(source)[:100]!r}, which is no list", code="not_a_list")
+    return found
+
+
+def value_of(value: Value, values: Mapping[str, Any]) -> Any:
+    """Returns the value with its texts filled in."""
+    match value:
+        case Constant(constant):
+            return constant
+        case Interpolated(text):
+            if len(text) == 1 and isinstance(text[0], Reference):
+                return looked_up(text[0], values)
+            return filled(text, values)
+        case Items(items):
+            return [value_of(each, values) for each in items]
+        case Fields(fields):
+            return {name: value_of(each, values) for name, each in fields.items()}

@@ -1,0 +1,1 @@
+"""Stored workflow definitions: what is in force, how it is changed, and the import of workflow folders."""

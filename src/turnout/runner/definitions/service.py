@@ -1,0 +1,59 @@
+"""Puts together what follows stored definitions: the catalog, the editor and the watch over workflow folders."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from turnout.authoring.registry import Registry
+from turnout.authoring.yaml.findings import Finding
+from turnout.contracts.store import Store
+from turnout.runner.definitions.catalog import Catalog
+from turnout.runner.definitions.compilation import AnyTask, AnyWorkflow, Compile
+from turnout.runner.definitions.editor import Editor
+from turnout.runner.definitions.folder_import import FolderImport
+from turnout.runner.definitions.folder_watch import RELOAD_INTERVAL, WATCH_INTERVAL, FolderWatch
+from turnout.runner.definitions.settings import DefinitionSettings
+from turnout.runner.yaml_targets import DeclaredTasks
+
+
+class Definitions:
+    """The stored definitions of one orchestrator."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        settings: DefinitionSettings,
+        compile: Compile,
+        *,
+        tenant: str,
+        workflows: Iterable[AnyWorkflow],
+        hub: bool,
+    ) -> None:
+        own = list(workflows)
+        self.catalog = Catalog(store, registry, compile, tenant=tenant, workflows=own, tasks=_declared(own))
+        self.editor = Editor(store, self.catalog, hub=hub, allow_local_execution=settings.allow_local_execution)
+        imports = [
+            FolderImport(folder, store, self.catalog, reload_python=settings.reload) for folder in settings.folders
+        ]
+        self._folders = FolderWatch(imports, RELOAD_INTERVAL if settings.reload else WATCH_INTERVAL)
+
+    @property
+    def problems(self) -> dict[str, tuple[Finding, ...]]:
+        """Findings of files that no definition can carry, by file."""
+        return self._folders.problems
+
+    def load(self) -> None:
+        """Puts what is stored in force, then imports the folders. Called before any run is claimed."""
+        self.catalog.refresh()
+        self._folders.start()
+
+    def stop(self) -> None:
+        self._folders.stop()
+
+
+def _declared(workflows: Sequence[AnyWorkflow]) -> dict[str, AnyTask]:
+    """Returns the tasks that the modules of these workflows declare."""
+    names = sorted({str(each.source.home.get("__name__")) for each in workflows})
+    return dict(DeclaredTasks(lambda: [sys.modules[name] for name in names if name in sys.modules]))

@@ -1,0 +1,119 @@
+"""Sends one HTTP request: a program of its own, so that it can be ended like any other command.
+
+It is run by its path and imports nothing of Turnout but the module that knows private addresses.
+
+    python http_request.py FOLDER
+
+FOLDER has ``request.json``. The body of the response goes to standard output, its status and headers to
+``response.json``. The exit code is 0 for an expected status, 22 for another, 6 if
+the address is not found or refused, 7 without a connection.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import ssl
+import sys
+from typing import Any, NoReturn
+from urllib.parse import urljoin, urlsplit
+
+MAX_REDIRECTS = 5
+CONNECT_TIMEOUT = 30.0
+CHUNK = 65_536
+UNEXPECTED_STATUS, NOT_FOUND, NO_CONNECTION = 22, 6, 7
+REDIRECTS = (301, 302, 303, 307, 308)
+_CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+def main(folder: str) -> int:
+    with open(os.path.join(folder, "request.json"), encoding="utf-8") as file:
+        request: dict[str, Any] = json.load(file)
+    os.unlink(file.name)  # it may have secrets
+    url, method, headers = request["url"], request["method"], dict(request["headers"])
+    body = None if request["body"] is None else request["body"].encode()
+    for _ in range(MAX_REDIRECTS + 1):
+        response = _sent(url, method, headers, body, request["public_only"])
+        target = response.getheader("Location")
+        if response.status not in REDIRECTS or target is None or request["expected"]:
+            return _finished(folder, response, request["expected"])
+        response.close()
+        next_url = urljoin(url, target)
+        if urlsplit(next_url)[:2] != urlsplit(url)[:2]:
+            headers = {name: value for name, value in headers.items() if name.lower() not in _CREDENTIALS}
+        if response.status == 303 or (response.status in (301, 302) and method == "POST"):
+            method, body = "GET", None
+        url = next_url
+    _failed(f"more than {MAX_REDIRECTS} redirections", NO_CONNECTION)
+
+
+def _sent(
+    url: str, method: str, headers: dict[str, str], body: bytes | None, public_only: bool
+) -> http.client.HTTPResponse:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        _failed(f"{url!r} is no address of http or https", NOT_FOUND)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        address = _address(parts.hostname, port, public_only)
+        connection = http.client.HTTPConnection(parts.hostname, port, timeout=CONNECT_TIMEOUT)
+        stream = socket.create_connection(address, CONNECT_TIMEOUT)
+        if parts.scheme == "https":
+            stream = ssl.create_default_context().wrap_socket(stream, server_hostname=parts.hostname)
+        stream.settimeout(None)  # the timeout of the step bounds the rest
+        connection.sock = stream
+        default = 443 if parts.scheme == "https" else 80
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        given = {"Host": host if port == default else f"{host}:{port}", "User-Agent": "turnout", **headers}
+        path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+        connection.request(method, path, body=body, headers=given)
+        return connection.getresponse()
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        _failed(f"{method} {parts.scheme}://{parts.hostname}: {error}", NO_CONNECTION)
+
+
+def _address(host: str, port: int, public_only: bool) -> tuple[str, int]:
+    """Returns the address that is connected to: the one that was checked, not a second answer of the name service."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        _failed(f"{host!r} is not found: {error}", NOT_FOUND)
+    address = str(found[0][4][0])
+    if public_only and _is_private(address):
+        _failed(f"{host!r} is at {address}, a private address, which this workflow may not reach", NOT_FOUND)
+    return address, port
+
+
+def _is_private(address: str) -> bool:
+    import importlib.util
+
+    file = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "model", "addresses.py")
+    spec = importlib.util.spec_from_file_location("addresses", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return bool(module.is_private_address(address))
+
+
+def _finished(folder: str, response: http.client.HTTPResponse, expected: list[int]) -> int:
+    fine = response.status in expected if expected else 200 <= response.status < 300
+    with open(os.path.join(folder, "response.json"), "w", encoding="utf-8") as file:
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        json.dump({"status": response.status, "headers": headers}, file)
+    while chunk := response.read(CHUNK):
+        sys.stdout.buffer.write(chunk)
+    sys.stdout.buffer.flush()
+    if not fine:
+        sys.stderr.write(f"status {response.status} {response.reason}\n")
+    return 0 if fine else UNEXPECTED_STATUS
+
+
+def _failed(message: str, code: int) -> NoReturn:
+    sys.stderr.write(f"{message}\n")
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,78 @@
+"""Health, readiness and metrics of the server."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from litestar import Controller, MediaType, get
+
+from turnout.errors import RequestError, StoreError
+from turnout.server.context import ServerContext
+from turnout.server.dependencies import Context
+from turnout.server.guards import open_to_all, requires
+
+
+class Alive(msgspec.Struct, frozen=True):
+    """The server answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """The server can take requests."""
+
+    status: Literal["ready"] = "ready"
+
+
+class HealthController(Controller):
+    """Health, readiness and metrics."""
+
+    tags = ("health",)
+
+    @get("/healthz", guards=[open_to_all], operation_id="healthz", sync_to_thread=False)
+    def healthz(self) -> Alive:
+        """Answers as long as the process serves requests."""
+        return Alive()
+
+    @get("/readyz", guards=[open_to_all], operation_id="readyz")
+    async def readyz(self, context: Context) -> Ready:
+        """Answers 200 if the database answers, the orchestrator's session is alive and the server is not stopping;
+        else 503."""
+        state = await readiness(context)
+        if not all(state.values()):
+            missing = ", ".join(name for name, holds in state.items() if not holds)
+            raise RequestError(f"the server is not ready: not {missing}", code="not_ready", **state)
+        return Ready()
+
+    @get(
+        "/metrics",
+        guards=[requires("viewer", loopback=True)],
+        media_type=MediaType.TEXT,
+        operation_id="metrics",
+    )
+    async def metrics(self, context: Context) -> str:
+        """The metrics of all orchestrators, and of the runs that ended since the server started, in the text format of
+        Prometheus."""
+        orchestrators = await context.in_thread(context.core.admin.metrics)
+        return orchestrators + await context.in_thread(context.run_metrics.text)
+
+    @get("/health/orchestration", guards=[requires("viewer")], operation_id="health_orchestration")
+    async def orchestration(self, context: Context) -> dict[str, Any]:
+        """The health of the stage pools of all orchestrators. In the names of pools, "task" means run and "step"
+        task."""
+        return await context.in_thread(context.core.admin.health)
+
+
+async def readiness(context: ServerContext) -> dict[str, bool]:
+    """Returns what the server needs to take requests, each with whether it holds."""
+    session = context.core.engine.session
+    try:
+        alive, answers = await context.in_thread(context.store.holders_alive, [session.id]), True
+    except StoreError:
+        alive, answers = frozenset[str](), False
+    return {
+        "store_answers": answers,
+        "orchestrator_alive": session.id in alive or not context.core.config.drives,
+        "serving": not context.stopping,
+    }

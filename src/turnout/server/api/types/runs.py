@@ -1,0 +1,210 @@
+"""Bodies of requests and answers about runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from turnout.model.driver import Driver
+from turnout.model.events import ErrorInfo
+from turnout.model.rows import StoredRun
+from turnout.model.states import RunState, TaskState
+
+MAX_PRIORITY = 2**31 - 1
+MAX_TIMEOUT = 10 * 365 * 86_400.0
+MAX_BULK_RUNS = 1_000
+"""Runs that one bulk request changes at most; the answer says whether there are more."""
+
+Priority = Annotated[int, Meta(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
+Timeout = Annotated[float, Meta(gt=0, le=MAX_TIMEOUT)]
+Name = Annotated[str, Meta(min_length=1, max_length=400)]
+Time = Annotated[float, Meta(ge=0, le=1e11)]
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A run at one moment. Times are seconds since 1970."""
+
+    id: str
+    workflow: str
+    """The full name, ``tenant::package::workflow``."""
+    name: str
+    """Its last segment."""
+    version: str
+    """The version of the workflow that the run keeps."""
+    state: RunState
+    driver: Driver | None = None
+    """Whether an orchestrator drives it: ``not_driven`` runs wait for one. Events do not have it."""
+    reason: str | None = None
+    error: ErrorInfo | None = None
+    key: str | None = None
+    """The idempotency key."""
+    priority: int = 0
+    timeout: float | None = None
+    rerun_of: str | None = None
+    parent_run: str | None = None
+    owner: str | None = None
+    created_at: float
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+class RunDetail(Run, frozen=True, kw_only=True, omit_defaults=True):
+    """A run with the number of its tasks in each state."""
+
+    tasks: dict[TaskState, int] = {}
+
+
+class RunPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs, newest first. ``next`` is the cursor of the next page; null on the last one."""
+
+    runs: list[Run]
+    next: str | None = None
+
+
+class RunInput(msgspec.Struct, frozen=True):
+    """The parameters of a run by name."""
+
+    input: dict[str, Any]
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a completed run."""
+
+    run_id: str
+    result: Any
+
+
+class StartRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run to be started."""
+
+    workflow: Name
+    """A name, ``package::name``, or a full name ``tenant::package::name``."""
+    input: dict[str, Any] = {}
+    """Parameters by name."""
+    priority: Priority = 0
+    """Tasks of runs with a higher one start first."""
+    timeout: Timeout | None = None
+    """Seconds for the whole run; without it, that of the workflow."""
+
+
+class StartedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is durable, as it was when the answer was made."""
+
+    run: Run
+    created: bool = True
+    """False: the idempotency key was used before, and this is the run of that time."""
+    ended: bool = False
+    """True if the run has ended within the time that the request waited."""
+    result: Any = None
+    """What it returned, if it has ended and completed."""
+    warnings: list[str] = []
+    """Tasks that run elsewhere than the workflow asks for, and why."""
+
+
+class CancelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The reason of a cancellation."""
+
+    reason: Annotated[str, Meta(min_length=1, max_length=1_000)] = "cancelled"
+
+
+class RerunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The repetition of a run as a new run that keeps what was finished."""
+
+    from_task: Annotated[str, Meta(min_length=1, max_length=400)] | None = None
+    """The task to start from; without it, what failed."""
+    input: dict[str, Any] = {}
+    """Parameters that change; the others keep their values."""
+
+
+class RunSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The runs that a bulk request is about: conditions that must all hold. At least one is needed."""
+
+    workflow: Name | None = None
+    states: tuple[RunState, ...] = ()
+    key: Name | None = None
+    parent: Annotated[str, Meta(max_length=64)] | None = None
+    top_level: bool = False
+    created_from: Time | None = None
+    created_before: Time | None = None
+
+
+class BulkCancelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Runs to be cancelled."""
+
+    filter: RunSelection
+    dry_run: bool = False
+    """True: nothing is changed, the answer lists what would be."""
+    reason: Annotated[str, Meta(min_length=1, max_length=1_000)] = "cancelled"
+    limit: Annotated[int, Meta(ge=1, le=MAX_BULK_RUNS)] = 100
+
+
+class BulkRerunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Runs to be repeated from their failures."""
+
+    filter: RunSelection
+    dry_run: bool = False
+    """True: nothing is started, the answer lists what would be."""
+    limit: Annotated[int, Meta(ge=1, le=MAX_BULK_RUNS)] = 100
+
+
+class BulkOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The outcome for one run of a bulk request."""
+
+    run_id: str
+    state: RunState
+    """Its state when it was found."""
+    new_run: str | None = None
+    """The id of the rerun."""
+    code: str | None = None
+    """Why it was left as it is."""
+    detail: str | None = None
+
+
+class BulkResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a bulk request."""
+
+    dry_run: bool
+    runs: list[BulkOutcome]
+    more: bool
+    """True: more runs fit the filter than the limit allows. Repeat the request."""
+
+
+class DeletedRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of deleted runs and rows."""
+
+    runs: int
+    """The run and its child runs."""
+    rows: int
+
+
+def run_of(run: StoredRun, driver: Driver | None = None) -> Run:
+    """Returns the run as it is shown."""
+    return Run(**_columns(run), driver=driver)
+
+
+def run_detail_of(run: StoredRun, driver: Driver, tasks: dict[TaskState, int]) -> RunDetail:
+    return RunDetail(**_columns(run), driver=driver, tasks=tasks)
+
+
+def _columns(run: StoredRun) -> dict[str, Any]:
+    new, row = run.new, run.row
+    return {
+        "id": new.run_id,
+        "workflow": new.workflow,
+        "name": new.workflow.rpartition("::")[2],
+        "version": new.version,
+        "state": row.state,
+        "reason": row.reason,
+        "error": row.error,
+        "key": new.key,
+        "priority": new.priority,
+        "timeout": new.timeout,
+        "rerun_of": new.rerun_of,
+        "parent_run": new.parent_run,
+        "owner": run.owner,
+        "created_at": new.created_at,
+        "started_at": row.started_at,
+        "finished_at": row.finished_at,
+    }

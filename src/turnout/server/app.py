@@ -1,0 +1,83 @@
+"""Assembles the application: routes, problem documents, the OpenAPI document, and the gateway around it."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any, cast
+
+from litestar import Controller, Litestar
+from litestar.datastructures import State
+from litestar.types import ASGIApp
+
+from turnout.server.api.events import EventsController
+from turnout.server.api.health import HealthController
+from turnout.server.api.logs import LogsController
+from turnout.server.api.routing import RoutingController
+from turnout.server.api.runs import RunsController
+from turnout.server.api.session import SessionController
+from turnout.server.api.tasks import TasksController
+from turnout.server.api.tokens import AuditController, TokensController
+from turnout.server.api.workers import WorkersController
+from turnout.server.api.workflows import WorkflowsController
+from turnout.server.context import ServerContext
+from turnout.server.dependencies import dependencies
+from turnout.server.gateway import Gateway
+from turnout.server.guards import role_guard_of
+from turnout.server.openapi import openapi_config
+from turnout.server.pages import PagesController
+from turnout.server.problems import handle_error
+from turnout.server.schema_docs import completed, routes_of
+
+CONTROLLERS: tuple[type[Controller], ...] = (
+    HealthController,
+    SessionController,
+    TokensController,
+    AuditController,
+    PagesController,
+    RunsController,
+    TasksController,
+    LogsController,
+    EventsController,
+    WorkersController,
+    RoutingController,
+    WorkflowsController,
+)
+"""Every controller; each of their routes declares its role."""
+
+
+def create_app(context: ServerContext) -> Litestar:
+    """Returns the application. Requests reach it through ``asgi_app``: it knows no caller by itself."""
+    app = Litestar(
+        route_handlers=CONTROLLERS,
+        dependencies=dependencies(context),
+        exception_handlers={Exception: handle_error},
+        openapi_config=openapi_config(version("turnout")),
+        request_max_body_size=context.settings.max_body_bytes,
+        state=State({"open_to_loopback": context.settings.open_to_loopback}),
+        logging_config=None,
+    )
+    _check_roles(app)
+    return app
+
+
+def asgi_app(context: ServerContext) -> ASGIApp:
+    """Returns what a server serves: the application behind the gateway."""
+    return Gateway(create_app(context), context)
+
+
+def openapi_document() -> dict[str, Any]:
+    """Returns the OpenAPI document of the API without a server: no request is served, so no context is used."""
+    app = Litestar(
+        route_handlers=CONTROLLERS,
+        dependencies=dependencies(cast("ServerContext", None)),
+        openapi_config=openapi_config(version("turnout")),
+        logging_config=None,
+    )
+    return completed(app.openapi_schema.to_schema(), app)
+
+
+def _check_roles(app: Litestar) -> None:
+    """Raises RuntimeError for a route that declares no role."""
+    for method, path, handler in routes_of(app):
+        if role_guard_of(handler) is None:
+            raise RuntimeError(f"the route {method} {path} declares no role: guards=[requires(…)]")

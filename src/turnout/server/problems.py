@@ -1,0 +1,237 @@
+"""Turns every error into a problem document (RFC 9457): the one mapping from errors to HTTP statuses."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, NotFoundException, ValidationException
+
+from turnout.errors import (
+    AccessDenied,
+    DefinitionError,
+    DefinitionFromFile,
+    DefinitionInUse,
+    DispatchError,
+    HubUnavailable,
+    IdempotencyConflict,
+    InputError,
+    PreconditionFailed,
+    RefusedDefinition,
+    RequestError,
+    RunCancelled,
+    RunError,
+    RunFailed,
+    RunNotFinished,
+    RunNotFound,
+    StaleDefinition,
+    StoredDefinitionError,
+    StoreError,
+    StoreRejected,
+    TokenNotFound,
+    TooBusy,
+    TooLarge,
+    TurnoutError,
+    WaitTimedOut,
+    WorkflowNotFound,
+)
+from turnout.model.access import masked
+from turnout.server.exchange import exchange_of
+
+log = logging.getLogger("turnout.server")
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER = 1.0
+"""Seconds after which a refused request may be sent again, where the error does not say."""
+RESERVED = frozenset({"type", "title", "status", "detail", "code", "request_id"})
+
+STATUS_OF_CODE: Mapping[str, int] = {
+    "unknown_route": 404,
+    "method_not_allowed": 405,
+    "body_too_large": 413,
+    "unsupported_media_type": 415,
+    "invalid_request": 422,
+    "host_not_allowed": 421,
+    "too_many_requests": 429,
+    "too_many_streams": 429,
+    "request_timeout": 503,
+    "not_ready": 503,
+    "runner_closed": 503,
+    "role_too_low": 403,
+    "origin_not_allowed": 403,
+    "csrf_missing": 403,
+    "local_execution_refused": 403,
+    "precondition_required": 428,
+    "worker_not_found": 404,
+    "no_such_task": 404,
+    "unknown_task": 404,
+    "no_such_attempt": 404,
+    "workflow_not_found": 404,
+    "no_output": 409,
+    "run_ended": 409,
+    "run_cancelling": 409,
+    "nothing_to_rerun": 409,
+    "no_dispatcher": 409,
+    "ambiguous_run": 409,
+    "ambiguous_workflow": 409,
+    "definition_unavailable": 409,
+    "no_definitions": 409,
+    "ambiguous_worker": 409,
+    "ambiguous_token": 409,
+}
+"""Statuses of single codes; they come before those of classes."""
+
+STATUS_OF_CLASS: tuple[tuple[type[TurnoutError], int], ...] = (
+    (AccessDenied, 401),
+    (PreconditionFailed, 412),
+    (RequestError, 400),
+    (TokenNotFound, 404),
+    (WorkflowNotFound, 404),
+    (StaleDefinition, 412),
+    (DefinitionFromFile, 409),
+    (DefinitionInUse, 409),
+    (RefusedDefinition, 422),
+    (StoredDefinitionError, 400),
+    (TooBusy, 429),
+    (TooLarge, 413),
+    (IdempotencyConflict, 409),
+    (InputError, 422),
+    (HubUnavailable, 503),
+    (DispatchError, 503),
+    (StoreRejected, 422),
+    (StoreError, 503),
+    (DefinitionError, 422),
+    (RunNotFound, 404),
+    (RunNotFinished, 409),
+    (WaitTimedOut, 504),
+    (RunFailed, 409),
+    (RunCancelled, 409),
+    (RunError, 409),
+)
+"""Statuses of errors; the first class that fits counts. Others are 500."""
+
+CODES_OF_STATUS = {
+    400: "malformed_request",
+    401: "no_token",
+    403: "role_too_low",
+    404: "unknown_route",
+    405: "method_not_allowed",
+    413: "body_too_large",
+    415: "unsupported_media_type",
+    422: "invalid_request",
+    429: "too_many_requests",
+}
+"""The codes of refusals by the web framework itself."""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """The body of every answer that is not a success."""
+
+    type: str
+    """``urn:turnout:problem:`` and the code."""
+    title: str
+    """The meaning of the status."""
+    status: int
+    detail: str
+    """What is wrong with this request, and what would be right."""
+    code: str
+    """A stable code, for programs."""
+    request_id: str = ""
+    """The id under which the server's log has the request."""
+
+
+def status_of(error: TurnoutError) -> int:
+    """Returns the HTTP status of an error.
+
+    >>> status_of(RunNotFound("there is no run 7")), status_of(TooBusy("later"))
+    (404, 429)
+    """
+    known = STATUS_OF_CODE.get(error.code)
+    if known is not None:
+        return known
+    return next((status for kind, status in STATUS_OF_CLASS if isinstance(error, kind)), 500)
+
+
+def problem_of(error: BaseException, request_id: str = "") -> tuple[int, dict[str, str], bytes]:
+    """Returns the status, the headers and the body that an error is answered with."""
+    known = error if isinstance(error, TurnoutError) else _translated(error)
+    status = status_of(known)
+    document: dict[str, Any] = msgspec.to_builtins(
+        Problem(
+            type=f"urn:turnout:problem:{known.code}",
+            title=_title(status),
+            status=status,
+            detail=masked(known.message),
+            code=known.code,
+            request_id=request_id,
+        )
+    )
+    for name, value in known.fields.items():
+        if name not in RESERVED:
+            document[name] = _json_value(value)
+    return status, _headers(known, status), msgspec.json.encode(document)
+
+
+def handle_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """The handler of every exception in the application."""
+    exchange = exchange_of(request.scope)
+    if isinstance(error, NotFoundException) and ".." in request.url.path.split("/"):
+        error = RequestError(f"{request.url.path!r} leads out of itself: names are identifiers", code="path_in_name")
+    if not isinstance(error, TurnoutError | HTTPException):
+        log.exception("request %s: %s %s failed", exchange.request_id, request.method, masked(request.url.path))
+    status, headers, body = problem_of(error, exchange.request_id)
+    exchange.code = msgspec.json.decode(body, type=_Code).code
+    return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)
+
+
+class _Code(msgspec.Struct):
+    code: str
+
+
+def _translated(error: BaseException) -> TurnoutError:
+    """Returns an error of the framework as one of Turnout's. Others are failures of the server, without details."""
+    match error:
+        case ValidationException():
+            return RequestError(_validation_text(error), code="invalid_request", errors=error.extra or [])
+        case HTTPException(status_code=status) if status < 500:
+            return RequestError(error.detail or _title(status), code=CODES_OF_STATUS.get(status, "malformed_request"))
+        case _:
+            return TurnoutError("the server failed to answer; its log has the cause", code="internal_error")
+
+
+def _validation_text(error: ValidationException) -> str:
+    found: list[str] = []
+    for each in error.extra if isinstance(error.extra, list) else ():
+        if isinstance(each, dict):
+            found.append(f"{each.get('key') or each.get('source') or 'the request'}: {each.get('message')}")
+    return "; ".join(found) or error.detail or "the request does not fit its schema"
+
+
+def _headers(error: TurnoutError, status: int) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    if status in (429, 503):
+        headers["Retry-After"] = str(max(1, math.ceil(error.fields.get("retry_after") or RETRY_AFTER)))
+    if status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="turnout"'
+    if status == 405 and isinstance(allowed := error.fields.get("allow"), str):
+        headers["Allow"] = allowed
+    return headers
+
+
+def _title(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"
+
+
+def _json_value(value: Any) -> Any:
+    try:
+        return msgspec.to_builtins(value, enc_hook=str)
+    except (TypeError, ValueError):
+        return str(value)

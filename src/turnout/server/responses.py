@@ -1,0 +1,143 @@
+"""Describes answers in the OpenAPI document: the success with an example, and each error with its codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Example
+
+from turnout.errors import (
+    AccessDenied,
+    DefinitionError,
+    DefinitionFromFile,
+    DefinitionInUse,
+    HubUnavailable,
+    IdempotencyConflict,
+    InvalidInput,
+    InvalidRouting,
+    InvalidWorkflow,
+    PreconditionFailed,
+    RefusedDefinition,
+    RequestError,
+    RunFailed,
+    RunNotFinished,
+    RunNotFound,
+    StoredDefinitionError,
+    StoreUnreachable,
+    TokenNotFound,
+    TooBusy,
+    TooLarge,
+    TurnoutError,
+    WaitTimedOut,
+    WorkflowNotFound,
+)
+from turnout.server.problems import MEDIA_TYPE, Problem, problem_of, status_of
+
+RUN_ID = "0199b2c4-7d5e-7a10-9c3b-2f6d1e8a4b57"
+"""The run of all examples."""
+
+ALWAYS = ("malformed_request", "no_token", "role_too_low", "invalid_request", "too_many_requests", "store_unreachable")
+"""Errors that every route below ``/api/v1`` may answer with."""
+OF_BODIES = ("body_too_large", "unsupported_media_type")
+"""Errors that routes with a body may answer with."""
+
+KNOWN: dict[str, TurnoutError] = {
+    error.code: error
+    for error in (
+        RequestError("the body is not JSON: expected `:` at byte 9"),
+        AccessDenied("this needs a token: send the header `Authorization: Bearer TOKEN`"),
+        AccessDenied("the role of token 'ci' is viewer; this needs operator or a higher one", code="role_too_low"),
+        RequestError("limit: expected a number of at most 1000", code="invalid_request"),
+        RequestError("256 requests are being served already: send it again in a second", code="too_many_requests"),
+        RequestError("the body has more than 8,388,608 bytes", code="body_too_large"),
+        RequestError("the body is text/plain; this takes application/json", code="unsupported_media_type"),
+        TokenNotFound("there is no token 'ci' that is not revoked"),
+        TokenNotFound("2 tokens are named 'ci': give the id", code="ambiguous_token"),
+        RequestError("1000 streams are open already, the most that this server serves", code="too_many_streams"),
+        StoreUnreachable("the database cannot be reached"),
+        RequestError("this cursor belongs to another list, or to another filter", code="foreign_cursor"),
+        RequestError("'x' is no cursor: take the value of `next` of the page before", code="invalid_cursor"),
+        RequestError("Last-Event-ID is 'x'; it must be the id of an event of this stream", code="invalid_position"),
+        RequestError("Last-Event-ID is a position in the events of another run", code="foreign_position"),
+        RequestError("the filter has no condition", code="empty_filter"),
+        RequestError("Idempotency-Key is '': write 1 to 255 printable characters", code="bad_idempotency_key"),
+        RunNotFound(f"there is no run {RUN_ID}"),
+        RunNotFinished(f"run {RUN_ID} is running: it has no result yet"),
+        RunFailed(f"run {RUN_ID} of public::embedded::fulfil failed"),
+        WaitTimedOut(f"the cancel of run {RUN_ID} was not applied in 20 s; it stays requested"),
+        InvalidInput(f"run {RUN_ID} is completed already: there is nothing to cancel", code="run_ended"),
+        InvalidInput(f"run {RUN_ID} is being cancelled: it cannot pause", code="run_cancelling"),
+        InvalidInput(f"run {RUN_ID} has no task 'chrage': did you mean 'charge'?", code="unknown_task"),
+        InvalidInput(f"run {RUN_ID} has nothing to run again", code="nothing_to_rerun"),
+        InvalidInput("workflow 'fulfil' has no parameter 'oder': did you mean 'order'?", code="unknown_parameter"),
+        InvalidInput("there is no workflow 'fulfill': did you mean 'fulfil'?", code="workflow_not_found"),
+        InvalidInput("several workflows are named 'fulfil': give the full name", code="ambiguous_workflow"),
+        InvalidInput("no worker 'gpu-7' is alive", code="worker_not_found"),
+        InvalidInput("2 workers answer to 'gpu'", code="ambiguous_worker"),
+        DefinitionError("this server does not use stored definitions", code="no_definitions"),
+        InvalidWorkflow("workflow 'fulfil' cannot run here: its code is not here", code="definition_unavailable"),
+        StoredDefinitionError("'../fulfil' is a path: the name of a workflow is an identifier", code="path_in_name"),
+        StoredDefinitionError("'9lives' cannot be the name of a workflow", code="bad_definition_name"),
+        WorkflowNotFound("version 7 of workflow 'fulfil' is not stored", code="no_such_version"),
+        PreconditionFailed("a change of workflow 'fulfil' needs If-Match", code="precondition_required"),
+        PreconditionFailed("workflow 'fulfil' has changed since it was read: the current version is \"8\""),
+        DefinitionFromFile("workflow 'fulfil' is defined by flows/fulfil.yaml: change it there"),
+        DefinitionInUse("workflow 'fulfil' has open runs: wait for them, or cancel them first"),
+        DefinitionInUse("workflow 'fulfil' is called by nightly: change these first", code="definition_called"),
+        RefusedDefinition("the text of workflow 'fulfil' has 2 errors, the first in line 3"),
+        RefusedDefinition("step 'a' runs a command on the server", code="local_execution_refused"),
+        RefusedDefinition("the text names its workflow 'other', and is put under 'fulfil'", code="name_mismatch"),
+        IdempotencyConflict("the key 'order-7' belongs to a run with another input"),
+        TooLarge("the input has 9,000,000 bytes, more than 8,388,608", code="input_too_large"),
+        TooBusy("too many submissions are not durable yet"),
+        HubUnavailable("worker_selector {gpu=true} on the task → workers, but the hub is not up"),
+        DefinitionError("this server has no dispatcher: pollers decide by its rules", code="no_dispatcher"),
+        InvalidRouting('rule 1 names executor "gpu", which is not registered', code="unknown_executor"),
+    )
+}
+"""An example of each error that the descriptions name, by code."""
+
+
+def answers(
+    content: Any,
+    *codes: str,
+    status: int | tuple[int, ...] = 200,
+    example: Any = None,
+    description: str = "",
+    media_type: str = "",
+    takes_body: bool = False,
+) -> dict[int, ResponseSpec]:
+    """Returns the ``responses`` of a route: its success, these errors, and those of every route."""
+    success = ResponseSpec(
+        content,
+        generate_examples=False,
+        description=description or "Success.",
+        media_type=media_type or "application/json",
+        examples=None if example is None else [Example(summary="example", value=msgspec.to_builtins(example))],
+    )
+    statuses = (status,) if isinstance(status, int) else status
+    return {**dict.fromkeys(statuses, success), **problems(*ALWAYS, *(OF_BODIES if takes_body else ()), *codes)}
+
+
+def problems(*codes: str) -> dict[int, ResponseSpec]:
+    """Returns the descriptions of errors with these codes, by status."""
+    found: dict[int, list[TurnoutError]] = {}
+    for error in (KNOWN[code] for code in dict.fromkeys(codes)):
+        found.setdefault(status_of(error), []).append(error)
+    return {
+        status: ResponseSpec(
+            Problem,
+            generate_examples=False,
+            description="Codes: " + ", ".join(f"`{error.code}`" for error in errors) + ".",
+            media_type=MEDIA_TYPE,
+            examples=[_example(error) for error in errors],
+        )
+        for status, errors in sorted(found.items())
+    }
+
+
+def _example(error: TurnoutError) -> Example:
+    _, _, body = problem_of(error, "3f0c8a61d2b74e95")
+    return Example(id=error.code, summary=error.code, value=msgspec.json.decode(body))

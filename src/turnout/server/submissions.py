@@ -1,0 +1,99 @@
+"""Starts runs on behalf of requests: finds the workflow, submits, and waits for the end if that is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from turnout.authoring.definition import Definition
+from turnout.errors import IdempotencyConflict, InvalidInput
+from turnout.model.names import suggest
+from turnout.model.rows import StoredRun
+from turnout.model.states import RunState
+from turnout.orchestration.messages import Submission
+from turnout.runner.core import Core
+from turnout.runner.run_reader import stored_result
+from turnout.runner.submitter import Options
+from turnout.server.api.types.runs import StartedRun, StartRequest, run_of
+from turnout.server.context import ServerContext
+from turnout.server.preconditions import IDEMPOTENCY_KEY, idempotency_key
+
+MAX_WAIT = 300.0
+"""Seconds that a request may wait for the end of a run."""
+
+
+def find_definition(known: Mapping[str, Definition], wanted: str) -> Definition:
+    """Returns the workflow of this name, ``package::name`` or full name. Raises InvalidInput if there is not one."""
+    found = [each for name, each in known.items() if name == wanted or name.endswith(f"::{wanted}")]
+    if not found:
+        names = [name.rpartition("::")[2] for name in known]
+        raise InvalidInput(
+            f"there is no workflow {wanted!r}{suggest(wanted, names)}", code="workflow_not_found", workflow=wanted
+        )
+    if len(found) > 1:
+        names = sorted(each.spec.full_name for each in found)
+        raise InvalidInput(
+            f"several workflows are named {wanted!r}: give the full name, one of {', '.join(names)}",
+            code="ambiguous_workflow",
+            workflow=wanted,
+        )
+    return found[0]
+
+
+def start_request(core: Core, data: StartRequest, key: str | None, *, enqueue: bool) -> Submission:
+    """Returns the checked submission of a run. Blocks."""
+    definition = find_definition(core.registry.workflows, data.workflow)
+    options = Options.of(checked_key(key), data.priority, data.timeout)
+    return core.submitter.request_named(definition, data.input, options, enqueue=enqueue)
+
+
+def checked_key(key: str | None) -> str | None:
+    """Returns the idempotency key of a request. Raises RequestError for one that is malformed."""
+    return None if key is None else idempotency_key({IDEMPOTENCY_KEY: key})
+
+
+async def submit(context: ServerContext, request: Callable[[], Submission], wait: float | None = None) -> StartedRun:
+    """Hands in a request, and returns once the run is durable; with ``wait``, once it has ended or that many seconds
+    are over."""
+    core = context.core
+
+    def hand_in() -> Submission:
+        made = request()
+        core.submitter.submit([made])
+        return made
+
+    submission = await context.in_thread(hand_in)
+    run_id = await submission.accepted.wait()
+    created = run_id == submission.new.run_id
+    ended = wait is not None and await _ended(submission, wait)
+    return await context.in_thread(_started, core, submission, run_id, created=created, ended=ended)
+
+
+async def _ended(submission: Submission, wait: float) -> bool:
+    try:
+        async with asyncio.timeout(min(wait, MAX_WAIT)):
+            await submission.final.wait()
+    except TimeoutError:
+        return submission.final.done()
+    return True
+
+
+def _started(core: Core, submission: Submission, run_id: str, *, created: bool, ended: bool) -> StartedRun:
+    run = core.reader.stored(run_id)
+    if not created:
+        _check_same(run, submission)
+    result = None
+    if ended and run.row.state is RunState.COMPLETED:
+        result = stored_result(core.store, run, core.store.tasks(run_id, outputs=False))
+    return StartedRun(run=run_of(run), created=created, ended=ended, result=result, warnings=list(submission.warnings))
+
+
+def _check_same(run: StoredRun, submission: Submission) -> None:
+    """Raises IdempotencyConflict if the key was used with the same input, but for something else."""
+    asked, known = submission.new, run.new
+    if (asked.priority, asked.timeout, asked.rerun_of) != (known.priority, known.timeout, known.rerun_of):
+        raise IdempotencyConflict(
+            f"the key {asked.key!r} belongs to run {known.run_id}, which was asked for differently: use a new key",
+            key=asked.key,
+            run_id=known.run_id,
+        )

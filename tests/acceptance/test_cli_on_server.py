@@ -1,0 +1,182 @@
+"""The same commands on a server: what they print, their errors, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kit.waiting import until
+
+from tests.acceptance.command import Done, Project
+from tests.acceptance.test_cli_orchestrate import Processes
+
+pytestmark = pytest.mark.timeout(900)
+
+
+class Client(Processes):
+    """A server with the workflows of a project, and commands that use it from another folder."""
+
+    def __init__(self, folder: Path, elsewhere: Path, **more: str) -> None:
+        super().__init__(Project(folder))
+        elsewhere.mkdir()
+        self.server = self.start("server", "--json", "--port", "0", **more)
+        assert self.server.stdout is not None and self.server.stderr is not None
+        line = self.server.stdout.readline()
+        assert line, self.server.stderr.read()
+        self.url = json.loads(line)["url"]
+        self.token = folder / ".turnout" / "turnout-admin-token"
+        self.elsewhere = Project(elsewhere)
+        for name in ("flows.py", "deaf.py", "turnout.toml"):
+            (elsewhere / name).unlink()
+
+    def run(self, *arguments: str, **more: str) -> Done:
+        variables = {"TURNOUT_SERVER": self.url, "TURNOUT_TOKEN_FILE": str(self.token), **more}
+        return self.elsewhere.run(*arguments, **{name: value for name, value in variables.items() if value})
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = tmp_path_factory.mktemp("served")
+    made = Client(folder, folder / "elsewhere")
+    yield made
+    made.end()
+
+
+def test_a_run_is_displayed_until_it_ends_and_its_result_is_printed(client: Client) -> None:
+    done = client.run("run", "doubling", "-p", "number=5")
+    assert done.code == 0 and done.out.endswith("it is 10\n"), done
+    assert "double │ doubling 5" in done.out and "✓ tell" in done.out
+    as_json = client.run("run", "doubling", "--json", "--input", '{"number": 6}').json
+    assert (as_json["state"], as_json["result"], as_json["warnings"]) == ("completed", "it is 12", [])
+    assert not list((client.elsewhere.folder).glob("**/*.db")), "nothing is stored here"
+
+
+def test_a_run_that_fails_has_the_output_and_the_exit_code_of_a_local_one(client: Client) -> None:
+    done = client.run("run", "doubling", "-p", "number=60")
+    assert done.code == 1 and "✗ check after 2 attempts: ValueError: 120 is more than 100" in done.err, done
+    assert "error[run_failed]" in done.err and "hint: turnout logs" in done.err
+    as_json = client.run("run", "doubling", "-p", "number=60", "--json")
+    assert as_json.code == 1 and as_json.error["code"] == "run_failed"
+    assert as_json.json["failures"][0]["type"] == "ValueError"
+    shown = client.run("runs", "show", as_json.json["run_id"], "--attempts")
+    assert "✗ check attempt 2: ValueError" in shown.out and "check#2 │ checking 120" in shown.out
+    output = client.run("runs", "output", "last", "--json")
+    assert (output.code, output.error["code"]) == (1, "run_failed")
+    again = client.run("runs", "rerun", "last", "-p", "limit=500")
+    assert again.code == 0 and again.out.endswith("it is 120\n"), again
+
+
+def test_runs_are_listed_shown_and_read(client: Client) -> None:
+    run_id = client.run("run", "doubling", "--json").json["run_id"]
+    listed, shown, output, of_task, history, lines = (
+        client.run(*command, "--json")
+        for command in (
+            ["runs", "ls", "--limit", "1"],
+            ["runs", "show", run_id[:18]],
+            ["runs", "output", "last"],
+            ["runs", "output", "last", "double"],
+            ["runs", "history", "last"],
+            ["logs", "last", "double"],
+        )
+    )
+    assert [run["id"] for run in listed.json] == [run_id]
+    local = client.project.run("runs", "show", run_id, "--json").json
+    assert shown.json == {**local, "tasks": shown.json["tasks"]}
+    assert [task["name"] for task in shown.json["tasks"]] == [task["name"] for task in local["tasks"]]
+    assert [task["attempts"] for task in shown.json["tasks"]] == [task["attempts"] for task in local["tasks"]]
+    assert (output.json["output"], of_task.json["output"]) == ("it is 42", 42)
+    moves = client.project.run("runs", "history", run_id, "--json").json["moves"]
+    assert history.json == {"run_id": run_id, "moves": moves[1:]}, "all but the submission itself"
+    assert json.loads(lines.out)["text"] == "doubling 21"
+    assert client.run("runs", "show", "last").out == client.project.run("runs", "show", "last").out
+
+
+def test_open_runs_are_controlled_and_followed(client: Client) -> None:
+    file = client.project.folder / "go"
+    stored = client.run("enqueue", "waiting", "-p", f"file={file}", "--key", "the-one", "--json").json
+    until(Path(f"{file}.waiting").exists)
+    run_id = stored["run_id"]
+    assert client.run("enqueue", "waiting", "-p", f"file={file}", "--key", "the-one", "-q").out.strip() == run_id
+    other = client.run("enqueue", "waiting", "-p", "file=other", "--key", "the-one", "--json")
+    assert (other.code, other.error["code"]) == (2, "idempotency_conflict")
+    assert client.run("runs", "pause", run_id, "--json").json["state"] == "paused"
+    file.touch()
+    assert client.run("runs", "resume", run_id, "--json").json["state"] == "running"
+    followed = client.run("logs", run_id, "--follow")
+    assert followed.code == 0 and "after │ came" in followed.out
+    never = client.run("enqueue", "waiting", "-p", "file=never", "--json").json["run_id"]
+    open_run = client.run("runs", "delete", never, "-y", "--json")
+    assert (open_run.code, open_run.error["code"]) == (2, "run_not_finished")
+    assert client.run("runs", "cancel", never, "--reason", "enough").code == 0
+    until(lambda: client.run("runs", "show", never, "--json").json["state"] == "cancelled")
+    assert client.run("runs", "output", never).code == 3
+    assert client.run("runs", "delete", never, "--yes").out.strip() == f"deleted run {never}"
+
+
+def test_workflows_workers_and_tokens(client: Client) -> None:
+    explained = client.run("explain", "doubling", "--json").json
+    assert {each["task"]: each["executor"] for each in explained}["check"] == "small"
+    assert "rule 1" in client.run("explain", "doubling", "check").out
+    assert client.run("workers", "ls").out == "no workers\n"
+    drained = client.run("workers", "drain", "nobody", "--json")
+    assert (drained.code, drained.error["code"]) == (2, "worker_not_found")
+    secret = client.run("tokens", "create", "ci", "--role", "viewer").out.strip()
+    assert "ci" in client.run("tokens", "ls").out and secret not in client.run("tokens", "ls", "--json").out
+    refused = client.run("run", "doubling", "--json", TURNOUT_TOKEN=secret, TURNOUT_TOKEN_FILE="")
+    assert (refused.code, refused.error["code"]) == (2, "role_too_low")
+    assert client.run("runs", "ls", TURNOUT_TOKEN=secret, TURNOUT_TOKEN_FILE="").code == 0
+    assert client.run("tokens", "revoke", "ci").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error"),
+    [
+        (["run", "nowhere"], 2, "workflow_not_found"),
+        (["run", "flows.py:doubling"], 2, "not_on_a_server"),
+        (["run", "doubling", "-p", "number=many"], 2, "invalid_parameter"),
+        (["run", "doubling", "-p", "colour=red"], 2, "unknown_parameter"),
+        (["runs", "show", "ffffffff"], 2, "run_not_found"),
+        (["runs", "output", "last", "nothing"], 2, "unknown_task"),
+        (["explain", "doubling", "--hub", "tcp://127.0.0.1:1"], 2, "invalid_input"),
+        (["runs", "ls", "--server", "127.0.0.1:8470"], 2, "bad_server_url"),
+        (["runs", "ls", "--server", "http://turnout.example.org"], 2, "insecure_server_url"),
+        (["runs", "ls", "--server", "http://127.0.0.1:1"], 5, "server_unreachable"),
+        (["runs", "ls", "--token-file", "nothing"], 2, "bad_token_file"),
+        (["runs", "ls", "--server", "http://127.0.0.1:1", "-d", "sqlite:///x.db"], 2, "two_places"),
+        (["runs", "resume", "last", "--here"], 2, "invalid_input"),
+    ],
+)
+def test_what_cannot_work_has_a_code_and_an_exit_code(
+    client: Client, arguments: list[str], code: int, error: str
+) -> None:
+    done = client.run(*arguments, "--json")
+    assert (done.code, done.error["code"]) == (code, error), done
+
+
+def test_a_database_that_is_given_prevails_over_the_server_of_the_environment(client: Client) -> None:
+    done = client.run("runs", "ls", "--json", "--database", client.project.database)
+    assert done.code == 0 and done.json
+    without = client.run("runs", "ls", "--json", TURNOUT_TOKEN_FILE="")
+    assert (without.code, without.error["code"]) == (2, "no_token") and "--token-file" in without.error["hint"]
+
+
+def test_strict_selectors_are_answered_with_503_and_exit_code_5(tmp_path: Path) -> None:
+    (tmp_path / "film.py").write_text(
+        "from turnout import task, workflow\n\n\n"
+        "@task\ndef render() -> str:\n    return 'done'\n\n\n"
+        "@workflow(worker_selector={'gpu': 'true'})\ndef film() -> str:\n    return render()\n"
+    )
+    strict = Client(
+        tmp_path, tmp_path / "elsewhere", TURNOUT_STRICT_SELECTORS="true", TURNOUT_WORKFLOWS='["film.py", "flows.py"]'
+    )
+    try:
+        for command in ("run", "enqueue"):
+            done = strict.run(command, "film", "--json")
+            assert (done.code, done.error["code"]) == (5, "selector_without_hub"), done
+        assert strict.run("runs", "ls", "--json").json == []
+        assert "are refused: worker_selector {gpu=true} on the workflow" in strict.run("explain", "film").out
+        assert strict.run("run", "doubling").code == 0, "the others run"
+    finally:
+        strict.end()

@@ -1,0 +1,190 @@
+"""``turnout server``, ``dev`` and ``tokens``: real processes, their first token, where they listen, and signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from kit.waiting import until
+
+from tests.acceptance.command import Project
+from tests.acceptance.terminal import CTRL_C, Terminal
+from tests.acceptance.test_cli_orchestrate import Processes, result_of, until_said
+from turnout.model.access import TOKEN_PATTERN
+from turnout.store import connect
+
+pytestmark = pytest.mark.timeout(900)
+
+
+class Servers(Processes):
+    """Servers of a test, which do not outlive it."""
+
+    def serve(self, *arguments: str, **more: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+        """A server that is ready, and what it said then."""
+        process = self.start("server", "--json", "--port", "0", *arguments, **more)
+        assert process.stdout is not None and process.stderr is not None
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        return process, json.loads(line)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def servers(project: Project) -> Iterator[Servers]:
+    running = Servers(project)
+    yield running
+    running.end()
+
+
+def token_in(file: Path) -> str:
+    return file.read_text().strip()
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+def test_a_server_starts_serves_and_hands_over_at_sigterm(project: Project, servers: Servers) -> None:
+    first, ready = servers.serve()
+    file = project.folder / ".turnout" / "turnout-admin-token"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with httpx.Client(base_url=ready["url"], headers=bearer(token_in(file))) as admin:
+        assert admin.get("/readyz").status_code == 200 and httpx.get(f"{ready['url']}/healthz").status_code == 200
+        assert admin.get("/api/v1/session").json()["role"] == "admin"
+        assert admin.get("/health/orchestration").json()["coordinator"]["running"] is True
+        assert admin.get("/metrics").text.startswith("# HELP turnout_orchestrators")
+    run_id = project.run("run", "flows.py:waiting", "-p", "file=go", "--no-wait", "--json").json["run_id"]
+    until((project.folder / "go.waiting").exists)
+    first.send_signal(signal.SIGTERM)
+    until_said(first, "handing over")
+    (project.folder / "go").touch()
+    done = project.finish(first)
+    assert done.code == 0 and "Traceback" not in done.err, done.err
+    _, ready = servers.serve()
+    assert result_of(project, run_id) == "came"
+    # The token of the first start is the token of the second.
+    assert httpx.get(f"{ready['url']}/api/v1/session", headers=bearer(token_in(file))).status_code == 200
+
+
+def test_the_first_token_is_shown_once_on_a_terminal(project: Project) -> None:
+    arguments = ["server", "--port", "0"]
+    first = Terminal(arguments, project.folder, project.environment())
+    first.until("ready: ")
+    shown = TOKEN_PATTERN.search(first.text)
+    assert shown is not None
+    url = re.search(r"API (\S+),", first.text)
+    assert url is not None and httpx.get(f"{url[1]}/api/v1/session", headers=bearer(shown[0])).status_code == 200
+    first.press(CTRL_C)
+    assert first.end() == 0
+    second = Terminal(arguments, project.folder, project.environment())
+    second.until("ready: ")
+    assert TOKEN_PATTERN.search(second.text) is None
+    second.press(CTRL_C)
+    assert second.end() == 0
+    assert not list(project.folder.glob("**/turnout-admin-token*"))
+
+
+def test_two_servers_that_start_at_once_make_one_token(project: Project, servers: Servers, postgres_url: str) -> None:
+    started = [servers.start("server", "--json", "--port", "0", "-d", postgres_url) for _ in range(2)]
+    ready: list[dict[str, Any]] = []
+    for process in started:
+        assert process.stdout is not None and process.stderr is not None
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        ready.append(json.loads(line))
+    store = connect(postgres_url)
+    store.open()
+    rows = store.tokens()
+    store.close()
+    assert [(row.name, str(row.role)) for row in rows] == [("first", "admin")]
+    file = project.folder / "turnout-admin-token"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    for each in ready:
+        assert httpx.get(f"{each['url']}/api/v1/session", headers=bearer(token_in(file))).status_code == 200
+    assert list(project.folder.glob("turnout-admin-token*")) == [file]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--host", "0.0.0.0"), "bind_without_tls"),
+        (("--host", "0.0.0.0", "--insecure-local"), "insecure_bind"),
+        (("--host", "0.0.0.0", "--insecure-local", "--behind-proxy"), "insecure_bind"),
+        (("--tls-cert", "c.pem"), "incomplete_tls"),
+        (("--tls-cert", "none.pem", "--tls-key", "none.pem"), "bad_certificate"),
+        (("--host", "256.1.1.1", "--behind-proxy"), "address_unavailable"),
+        (("--port", "70000"), "invalid_setting"),
+    ],
+)
+def test_what_would_be_unsafe_or_cannot_work_is_refused_at_start(
+    project: Project, arguments: tuple[str, ...], code: str
+) -> None:
+    done = project.run("server", "--json", *(() if "--port" in arguments else ("--port", "0")), *arguments)
+    assert (done.code, done.error["code"]) == (2, code), done
+
+
+def test_a_server_without_any_usable_token_is_refused_unless_it_is_asked_for(
+    project: Project, servers: Servers
+) -> None:
+    made = project.run("tokens", "create", "ops", "--role", "admin", "--json").json
+    assert TOKEN_PATTERN.fullmatch(made["secret"])
+    assert project.run("tokens", "revoke", made["token"]["id"], "--json").json["state"] == "revoked"
+    done = project.run("server", "--json", "--port", "0")
+    assert (done.code, done.error["code"]) == (2, "no_tokens") and "turnout tokens create" in done.error["message"]
+    _, ready = servers.serve("--insecure-local")
+    assert httpx.get(f"{ready['url']}/api/v1/tokens").json()["tokens"][0]["name"] == "ops"
+
+
+def test_a_port_that_is_taken_is_refused_before_any_run_is_driven(project: Project, servers: Servers) -> None:
+    _, ready = servers.serve()
+    done = project.run("server", "--json", "--port", ready["url"].rpartition(":")[2])
+    assert (done.code, done.error["code"]) == (2, "address_unavailable")
+
+
+def test_tokens_are_made_listed_and_revoked(project: Project) -> None:
+    made = project.run("tokens", "create", "ci", "--role", "operator", "--expires", "90d")
+    assert made.code == 0 and TOKEN_PATTERN.fullmatch(made.out.strip())
+    listed = project.run("tokens", "ls", "--json")
+    (row,) = listed.json
+    assert (row["name"], row["role"], row["state"]) == ("ci", "operator", "usable") and row["expires_at"] is not None
+    assert made.out.strip() not in listed.out and "ci" in project.run("tokens").out
+    assert "is revoked" in project.run("tokens", "revoke", "ci").out
+    again = project.run("tokens", "revoke", "ci", "--json")
+    assert (again.code, again.error["code"]) == (1, "token_not_found")
+    for wrong, code in ((("--role", "root"), "unknown_role"), (("--expires", "0s"), "invalid_input")):
+        done = project.run("tokens", "create", "x", *wrong, "--json")
+        assert (done.code, done.error["code"]) == (2, code)
+
+
+def test_dev_prints_a_link_that_signs_in_once_and_runs_a_worker(project: Project, servers: Servers) -> None:
+    process = servers.start("dev", "--port", "0", "flows.py")
+    said = process.stderr
+    assert said is not None
+    link = until(lambda: re.search(r"sign in, once: (http://127\.0\.0\.1:\d+)/sign-in#code=(\S+)", said.readline()))
+    assert link is not None
+    url, code = link[1], link[2]
+    with httpx.Client(base_url=url) as browser:
+        assert "/sign-in.js" in browser.get("/sign-in").text
+        assert browser.post("/api/v1/session", json={"code": code}).status_code == 201
+        assert browser.get("/api/v1/session").json()["role"] == "admin"
+        second = httpx.post(f"{url}/api/v1/session", json={"code": code})
+        assert (second.status_code, second.json()["code"]) == (401, "unknown_code")
+    until_said(process, "has joined: dev")
+    (worker,) = project.run("workers", "ls", "--json").json
+    process.send_signal(signal.SIGINT)
+    assert project.finish(process).code == 0
+    until(lambda: not os.path.exists(f"/proc/{worker['pid']}"))
+    assert [row["state"] for row in project.run("tokens", "ls", "--json").json] == ["revoked"]

@@ -1,0 +1,149 @@
+"""Seeds a server with workflows, runs and tokens, and has for each operation a request that succeeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from tests.kit.api import RunningApi
+
+RUNS = "/api/v1/runs"
+YAML = "params: [WHO=world]\nsteps:\n  - name: greet\n    command: echo hello\n    workerSelector: {zone: a}\n"
+
+
+@dataclass
+class Seeds:
+    """What requests may name, by the parameter that names it."""
+
+    values: dict[str, list[Any]] = field(default_factory=dict)
+
+    @property
+    def completed(self) -> str:
+        return self.values["run_id"][0]
+
+    @property
+    def failed(self) -> str:
+        return self.values["run_id"][1]
+
+
+def seeded(api: RunningApi) -> Seeds:
+    """Starts runs that complete, fail and wait, and stores a definition."""
+    client = api.client("admin")
+
+    def start(workflow: str, **input: Any) -> str:
+        body = {"workflow": workflow, "input": input}
+        return str(client.post(RUNS, params={"wait": 20}, json=body).json()["run"]["id"])
+
+    ids = [start("twice", n=1), start("checked", n=-5), start("mapped", n=3), start("family", n=1)]
+    made = client.put("/api/v1/workflows/hello", json={"text": YAML}, headers={"If-None-Match": "*"})
+    assert made.status_code in (200, 201), made.text
+    return Seeds(
+        {
+            "run_id": ids,
+            "task": ["add", "check", "add[0]", "spread"],
+            "attempt": [1],
+            "name": ["twice", "hello", "public::embedded::checked"],
+            "version": [1],
+            "workflow": ["twice", "checked", "mapped", "family"],
+        }
+    )
+
+
+@dataclass
+class Prepared:
+    """A request that its operation answers with success."""
+
+    path: str
+    json: Any = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    role: str | None = "admin"
+    """The role of its token; None: it has none."""
+
+
+@contextmanager
+def prepared(operation: str, api: RunningApi, seeds: Seeds) -> Iterator[Prepared]:
+    """Yields the request for an operation; what it changes is made for it."""
+    client = api.client("admin")
+    run = f"{RUNS}/{seeds.completed}"
+    workflows = "/api/v1/workflows"
+    fixed: dict[str, Prepared] = {
+        "healthz": Prepared("/healthz"),
+        "readyz": Prepared("/readyz"),
+        "metrics": Prepared("/metrics"),
+        "health_orchestration": Prepared("/health/orchestration"),
+        "get_session": Prepared("/api/v1/session"),
+        "sign_in": Prepared("/api/v1/session", {"token": api.token("viewer", "browser")}),
+        "list_tokens": Prepared("/api/v1/tokens"),
+        "create_token": Prepared("/api/v1/tokens", {"name": "another", "role": "viewer"}),
+        "list_audit": Prepared("/api/v1/audit"),
+        "list_runs": Prepared(RUNS, params={"state": "completed"}),
+        "start_run": Prepared(RUNS, {"workflow": "twice", "input": {"n": 1}}, {"wait": 5}),
+        "enqueue_run": Prepared(f"{RUNS}/enqueue", {"workflow": "twice", "input": {"n": 1}}),
+        "get_run": Prepared(run),
+        "get_run_input": Prepared(f"{run}/input"),
+        "get_run_result": Prepared(f"{run}/result"),
+        "list_child_runs": Prepared(f"{RUNS}/{seeds.values['run_id'][3]}/children"),
+        "get_run_history": Prepared(f"{run}/history"),
+        "get_run_graph": Prepared(f"{run}/graph"),
+        "list_tasks": Prepared(f"{run}/tasks"),
+        "get_task": Prepared(f"{run}/tasks/add"),
+        "get_run_logs": Prepared(f"{run}/logs"),
+        "get_task_logs": Prepared(f"{run}/tasks/add/logs"),
+        "get_attempt_logs": Prepared(f"{run}/tasks/add/attempts/1/logs"),
+        "stream_run_logs": Prepared(f"{run}/logs/stream"),
+        "stream_run_events": Prepared(f"{run}/events"),
+        "stream_events": Prepared("/api/v1/events"),
+        "retry_run": Prepared(f"{RUNS}/{seeds.failed}/retry"),
+        "rerun_run": Prepared(f"{run}/rerun", {"from_task": "add-2"}),
+        "cancel_runs": Prepared(f"{RUNS}/bulk/cancel", {"filter": {"workflow": "hold"}, "dry_run": True}),
+        "rerun_runs": Prepared(f"{RUNS}/bulk/rerun", {"filter": {"workflow": "checked"}, "dry_run": True}),
+        "list_workers": Prepared("/api/v1/workers"),
+        "get_worker": Prepared("/api/v1/workers/w1"),
+        "drain_worker": Prepared("/api/v1/workers/w1/drain"),
+        "get_routing": Prepared("/api/v1/routing"),
+        "replace_routing": Prepared("/api/v1/routing", {}),
+        "validate_routing": Prepared("/api/v1/routing/validate", {}),
+        "what_if_routing": Prepared("/api/v1/routing/what-if", {"routing": {}}),
+        "list_workflows": Prepared(workflows),
+        "get_workflow": Prepared(f"{workflows}/twice"),
+        "get_workflow_source": Prepared(f"{workflows}/hello/source"),
+        "list_workflow_versions": Prepared(f"{workflows}/hello/versions"),
+        "get_workflow_version": Prepared(f"{workflows}/hello/versions/1"),
+        "get_workflow_dispatch": Prepared(f"{workflows}/twice/dispatch"),
+        "validate_workflow": Prepared(f"{workflows}/fresh/validate", {"text": YAML}),
+        "put_workflow": Prepared(f"{workflows}/fresh", {"text": YAML}, headers={"If-None-Match": "*"}),
+    }
+    if operation in fixed:
+        yield fixed[operation]
+    elif operation == "sign_out":
+        with httpx.Client(base_url=api.url) as browser:
+            signed_in = browser.post("/api/v1/session", json={"token": api.token("viewer", "leaving")})
+            cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+        csrf = signed_in.json()["csrf_token"]
+        yield Prepared("/api/v1/session", headers={"Cookie": cookies, "X-CSRF-Token": csrf}, role=None)
+    elif operation == "revoke_token":
+        api.token("viewer", "to-revoke")
+        yield Prepared("/api/v1/tokens/to-revoke")
+    elif operation == "delete_workflow":
+        tag = _etag(client.put(f"{workflows}/gone", json={"text": YAML}, headers={"If-None-Match": "*"}))
+        yield Prepared(f"{workflows}/gone", headers={"If-Match": tag})
+    elif operation == "delete_run":
+        body = {"workflow": "twice", "input": {"n": 1}}
+        ended = client.post(RUNS, params={"wait": 20}, json=body).json()["run"]["id"]
+        yield Prepared(f"{RUNS}/{ended}")
+    elif operation in ("cancel_run", "pause_run", "resume_run"):
+        open_ = client.post(RUNS, json={"workflow": "hold"}).json()["run"]["id"]
+        yield Prepared(f"{RUNS}/{open_}/{operation.removesuffix('_run')}")
+        client.post(f"{RUNS}/{open_}/cancel")
+    else:
+        raise AssertionError(f"operation {operation} has no seeded request: add one")
+
+
+def _etag(answer: httpx.Response) -> str:
+    assert answer.status_code in (200, 201), answer.text
+    return answer.headers["etag"]

@@ -1,0 +1,281 @@
+"""Workflow files compiled: the spec of each step, and what is found in files that cannot work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from turnout import task, workflow
+from turnout.authoring.registry import Registry
+from turnout.authoring.yaml.compiler import CompiledFile, compile_file
+from turnout.errors import InvalidInput
+from turnout.model.retry import RetryPolicy
+from turnout.model.spec import ContinueOn, DictOf, FromParam, FromTask, Literally, TaskSpec, WorkflowSpec, decode_spec
+from turnout.model.step import Evaluation, Line, Program, Request, Script, StepSpec
+
+
+@task
+def double(number: int) -> int:
+    return 2 * number
+
+
+@workflow
+def elsewhere(what: str = "x") -> int:
+    return double(1)
+
+
+TASKS = {"shop:double": double}
+
+
+def compiled(text: str, **more: Any) -> CompiledFile:
+    return compile_file(text, name="flow", tasks=TASKS, workflows={"elsewhere": elsewhere}, **more)
+
+
+def spec_of(text: str) -> WorkflowSpec:
+    found = compiled(text)
+    assert found.workflows, found.findings
+    return found.workflows[0].spec
+
+
+def tasks_of(text: str) -> dict[str, TaskSpec]:
+    return {each.name: each for each in spec_of(text).tasks}
+
+
+def body(text: str) -> StepSpec:
+    step = spec_of(text).tasks[-1].body.step
+    assert step is not None
+    return step
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "code"),
+    [
+        ("steps:\n  - command: echo ${X.y}\n", (2, 14), "unknown_reference"),
+        (
+            "steps:\n  - {name: a, command: 'echo ${OUT}'}\n  - {name: b, command: echo, output: OUT}\n",
+            (2, 24),
+            "not_before",
+        ),
+        ("steps:\n  - command: ls\n    env: {A: '${B:-c}'}\n", (3, 14), "bad_expression"),
+        ("steps:\n  - command: ls\n    output: A\n    select: a\n", (4, 13), "bad_select"),
+        ("steps:\n  - call: nowhere\n", (2, 11), "unknown_workflow"),
+        ("steps:\n  - call: elsewhere\n    params: {wat: 1}\n", (3, 13), "bad_arguments"),
+        ("steps:\n  - call: elsewhere\n    params: a b\n", (3, 13), "bad_arguments"),
+        ("steps:\n  - call: elsewhere\n    repeat_policy: {repeat: true, limit: 2}\n", (3, 20), "needs_command"),
+        ("steps:\n  - call: elsewhere\n    continue_on: {exit_code: 3}\n", (3, 18), "needs_command"),
+        ("steps:\n  - call: elsewhere\n    retry_policy: {limit: 1, exit_code: 3}\n", (3, 19), "needs_command"),
+        ("steps:\n  - handler: Shop::Ship\n    stdout: out.txt\n", (3, 13), "needs_command"),
+        ("steps:\n  - python: os:system\n", (2, 13), "unknown_task"),
+        ("steps:\n  - python: shop:doubel\n", (2, 13), "unknown_task"),
+        ("steps:\n  - python: shop:double\n    params: {wrong: 1}\n", (3, 13), "bad_arguments"),
+        ("steps: [ls]\nhandler_on:\n  exit: {call: elsewhere}\n", (3, 9), "bad_handler"),
+        (
+            "steps:\n  - call: b\n---\nname: b\nsteps:\n  - call: c\n---\nname: c\nsteps:\n  - call: b\n",
+            (6, 11),
+            "recursive_workflow",
+        ),
+    ],
+)
+def test_what_cannot_work_is_an_error_with_its_place(text: str, where: tuple[int, int], code: str) -> None:
+    found = compiled(text)
+    errors = [(each.line, each.column, each.code) for each in found.findings if each.severity == "error"]
+    assert errors == [(*where, code)] or (code == "recursive_workflow" and errors[0][2] == code)
+    assert not found.workflows
+
+
+def test_all_errors_of_a_file_are_found_at_once_in_the_order_of_their_places() -> None:
+    found = compiled(
+        "steps:\n"
+        "  - {name: a, command: 'echo ${nope.stdout}', env: {X: '${b.stdout}'}}\n"
+        "  - {name: b, python: 'os:remove'}\n"
+        "  - {name: c, call: nothing}\n"
+    )
+    codes = [each.code for each in found.findings if each.severity == "error"]
+    assert codes == ["unknown_reference", "not_before", "unknown_task", "unknown_workflow"]
+
+
+def test_a_step_is_a_shell_body_that_has_all_it_needs() -> None:
+    step = body(
+        """
+        params: {DAY: monday}
+        env: {A: "${DAY}"}
+        shell: bash -e
+        secrets: [{name: TOKEN, provider: env, key: T}]
+        steps:
+          - name: one
+            command: [ls, "${DAY}"]
+            working_dir: /tmp
+            retry_policy: {limit: 2, exit_code: [75]}
+            signal_on_stop: INT
+            continue_on: {exit_code: 3, mark_success: true}
+            output: X
+        """
+    )
+    assert isinstance(step.actions[0], Program)
+    assert (step.shell, step.shell_flag, step.stop_signal) == (("bash", "-e"), "-c", "SIGINT")
+    assert [each.name for each in step.env] == ["A"] and [each.name for each in step.secrets] == ["TOKEN"]
+    assert step.retry_codes == (75,) and step.output is not None and step.output.name == "X"
+    assert step.tolerance is not None and step.tolerance.exit_codes == (3,)
+
+
+@pytest.mark.parametrize(
+    ("step", "kinds"),
+    [
+        ("command: ls", [Line]),
+        ("command: [ls, -l]", [Program]),
+        ("command: [[ls], echo a]", [Program, Line]),
+        ("script: echo", [Script]),
+        ("http: GET https://example.com/", [Request]),
+    ],
+)
+def test_each_kind_of_step_has_its_actions(step: str, kinds: list[type]) -> None:
+    assert [type(each) for each in body(f"steps:\n  - {step}\n").actions] == kinds
+
+
+def test_options_of_steps_are_those_of_tasks() -> None:
+    [one] = spec_of(
+        """
+        steps:
+          - command: ls
+            retry_policy: {limit: 3, interval_sec: 5, backoff: 3, max_interval_sec: 60}
+            timeout_sec: 30
+            continue_on: {failure: true, skipped: true}
+            workerSelector: {gpu: "true", zone: "${ZONE}"}
+        params: {ZONE: eu}
+        """
+    ).tasks
+    assert one.retry == RetryPolicy(attempts=4, backoff="exponential", delay=5, max_delay=60, factor=3)
+    assert (one.timeout, one.continue_on) == (30, ContinueOn(failure=True, skipped=True))
+    assert one.worker_selector == {"gpu": "true", "zone": "${ZONE}"}
+
+
+def test_outputs_of_all_steps_before_are_given_and_the_results_that_are_referred_to() -> None:
+    tasks = tasks_of(
+        """
+        steps:
+          - {name: a, command: ls, output: A}
+          - {name: b, command: ls}
+          - {name: c, command: "echo ${b.stdout}"}
+        params: [p, {Q: 1}]
+        """
+    )
+    assert tasks["c"].kwargs == {
+        "params": DictOf({"1": FromParam("_1"), "Q": FromParam("Q")}),
+        "outputs": DictOf({"A": FromTask("a", ("output",))}),
+        "steps": DictOf({"b": FromTask("b")}),
+    }
+    assert tasks["c"].depends_on == ("b",), "what only gives a value is no dependency"
+    kept = tasks["b"].body.step
+    assert kept is not None and kept.keeps == ("stdout",)
+
+
+def test_a_parallel_step_is_mapped_and_its_items_are_evaluated_if_they_must_be() -> None:
+    tasks = tasks_of("steps:\n  - {name: p, parallel: [a, b], command: 'echo ${ITEM}'}\n")
+    assert tasks["p"].kwargs["item"] == Literally(["a", "b"]) and list(tasks) == ["p"]
+    tasks = tasks_of("params: {L: a b}\nsteps:\n  - {name: p, parallel: '${L}', command: 'echo ${ITEM}'}\n")
+    assert tasks["p"].kwargs["item"] == FromTask("p.items", ("items",))
+    mapped = tasks["p"].map
+    assert mapped is not None and mapped.max_parallel == 10
+    step = tasks["p.items"].body.step
+    assert step is not None and isinstance(step.actions[0], Evaluation)
+
+
+def test_a_call_is_a_child_run_whose_constant_arguments_need_no_task() -> None:
+    tasks = tasks_of("steps:\n  - {name: s, call: elsewhere, params: {what: y}}\n")
+    assert tasks["s"].body.ref == "public::embedded::elsewhere" and list(tasks) == ["s"]
+    assert tasks["s"].kwargs == {"what": Literally("y")}
+    tasks = tasks_of("params: {W: 1}\nsteps:\n  - {name: s, call: elsewhere, params: {what: '${W}'}}\n")
+    assert tasks["s"].kwargs == {"what": FromTask("s.params", ("what",))}
+    assert tasks["s"].depends_on == ("s.params",)
+
+
+def test_a_handler_and_a_python_task_get_their_arguments_by_name() -> None:
+    tasks = tasks_of(
+        "steps:\n"
+        "  - {name: h, handler: 'Shop::Ship', params: {order: {id: 1}}, workerSelector: {ruby: 'true'}}\n"
+        "  - {name: d, python: 'shop:double', params: [4]}\n"
+    )
+    assert (tasks["h"].body.kind, tasks["h"].body.ref) == ("handler", "Shop::Ship")
+    assert tasks["h"].kwargs == {"order": Literally({"id": 1})} and tasks["h"].worker_selector == {"ruby": "true"}
+    assert (tasks["d"].body.kind, tasks["d"].kwargs) == ("python", {"number": Literally(4)})
+
+
+def test_preconditions_of_a_workflow_are_a_task_that_all_first_steps_wait_for() -> None:
+    spec = spec_of("preconditions: 'true'\ntype: graph\nsteps:\n  - {name: a, command: a}\n  - {name: b, command: b}\n")
+    assert spec.gate == "preconditions"
+    assert {each.name: each.depends_on for each in spec.tasks} == {
+        "preconditions": (),
+        "a": ("preconditions",),
+        "b": ("preconditions",),
+    }
+
+
+def test_handlers_are_hooks() -> None:
+    tasks = tasks_of("steps: [ls]\nhandler_on: {success: a, failure: b, abort: c, exit: {name: tidy, command: d}}\n")
+    hooks = {name: each.hook.on for name, each in tasks.items() if each.hook is not None}
+    assert hooks == {
+        "on_success.success": "success",
+        "on_failure.failure": "failure",
+        "on_cancel.cancel": "cancel",
+        "on_exit.tidy": "exit",
+    }
+
+
+def test_names_that_are_made_up_do_not_collide_with_steps() -> None:
+    tasks = tasks_of(
+        "params: {L: a}\npreconditions: 'true'\nsteps:\n"
+        "  - {name: preconditions, command: ls}\n"
+        "  - {name: p.items, command: ls}\n"
+        "  - {name: p, parallel: '${L}', command: ls}\n"
+    )
+    assert {"preconditions", "preconditions_", "p.items", "p.items_", "p"} == set(tasks)
+
+
+@pytest.mark.parametrize(
+    ("selector", "affinity"), [("{gpu: 'true'}", "run"), ("local", None), ("{gpu: 'true'}\naffinity: step", None)]
+)
+def test_the_steps_of_a_run_stay_on_one_worker_unless_the_file_says_otherwise(selector: str, affinity: str) -> None:
+    assert spec_of(f"workerSelector: {selector}\nsteps: [ls]\n").affinity == affinity
+
+
+def test_the_spec_is_stored_and_read_back_as_it_was() -> None:
+    spec = spec_of(
+        "params: {L: a}\npreconditions: 'true'\nsecrets: [{name: S, provider: file, key: /x}]\nsteps:\n"
+        "  - {name: p, parallel: '${L}', command: 'echo ${ITEM} ${raw:L}', repeat_policy: {repeat: true, limit: 2}}\n"
+        "  - {name: h, http: {url: 'http://x/${L}', body: {a: ['${L}']}}, output: B, select: .a}\n"
+        "handler_on: {exit: ls}\n"
+    )
+    assert decode_spec(msgspec.json.encode(spec)) == spec
+
+
+def test_a_file_that_is_read_again_replaces_what_it_was_and_stays_the_same_if_it_did_not_change() -> None:
+    registry = Registry()
+    [first] = compiled("steps: [ls]").workflows
+    known = registry.define(first)
+    [same] = compiled("steps: [ls]").workflows
+    assert registry.define(same) is known, "the same text is the same definition"
+    [other] = compiled("steps: [ls -l]").workflows
+    assert registry.define(other).spec != known.spec
+
+
+def test_parameters_are_bound_by_name_and_place_and_read_from_text() -> None:
+    [flow] = compiled(
+        "params: [x, {name: N, type: integer, default: 3}, {name: R, required: true}]\nsteps: [ls]"
+    ).workflows
+    assert flow.bind("a b", "7", R="r") == {"_1": "a b", "N": 7, "R": "r"}
+    with pytest.raises(InvalidInput) as caught:
+        flow.bind(N="many")
+    assert {each.code for each in caught.value.fields["problems"]} == {"invalid_parameter", "missing_parameter"}
+
+
+def test_a_workflow_has_its_document_and_its_text() -> None:
+    text = "description: What it does\nsteps: [ls]\n"
+    [flow] = compiled(text).workflows
+    assert (flow.text, flow.document.description, flow.name) == (text, "What it does", "flow")
+
+
+def test_no_text_makes_it_raise() -> None:
+    for text in ("", "[", "steps: 3", "steps: []", "a: b: c", "steps:\n  - call: flow\n", "\x00", "--- 1\n--- 2\n"):
+        assert not compiled(text).workflows

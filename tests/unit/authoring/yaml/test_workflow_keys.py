@@ -1,0 +1,101 @@
+"""Keys of a workflow beside its parameters, variables, policies and steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.kit.workflow_text import error_of, keys_of, notes_of
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("name: nightly-orders", "name", "nightly-orders"),
+        ("description: All of it", "description", "All of it"),
+        ("description: 5", "description", "5"),
+        ("group: Reports", "group", "Reports"),
+        ("tags: nightly, data", "tags", ("nightly", "data")),
+        ("tags: env=prod team=data", "tags", ("env=prod", "team=data")),
+        ("tags: [nightly, team=data, {tier: 1}]", "tags", ("nightly", "team=data", "tier=1")),
+        ("labels: {team: data, urgent: true}", "tags", ("team=data", "urgent=true")),
+        ("dotenv: .env", "dotenv", (".env",)),
+        ("dotenv: [a.env, b.env]", "dotenv", ("a.env", "b.env")),
+        ("working_dir: /srv", "working_dir", "/srv"),
+        ("workingDir: /srv", "working_dir", "/srv"),
+        ("type: graph", "type", "graph"),
+        ("max_active_steps: 4", "max_active_steps", 4),
+        ("maxActiveSteps: 4", "max_active_steps", 4),
+        ("max_active_runs: 1", "max_active_runs", 1),
+        ("queue: nightly", "queue", "nightly"),
+        ("priority: -5", "priority", -5),
+        ("timeout_sec: 3600", "timeout_sec", 3600),
+        ("timeoutSec: 0", "timeout_sec", None),
+        ("hist_retention_days: 30", "hist_retention_days", 30),
+        ("histRetentionDays: 0", "hist_retention_days", 0),
+        ("history_retention_days: 30", "hist_retention_days", 30),
+        ("hist_retention_runs: 100", "hist_retention_runs", 100),
+        ("workerSelector: {gpu: true, zone: 7}", "worker_selector", {"gpu": "true", "zone": "7"}),
+        ("worker_selector: local", "worker_selector", "local"),
+        ("affinity: step", "affinity", "step"),
+        ("affinity: run", "affinity", "run"),
+        ("queue:", "queue", None),
+    ],
+)
+def test_a_workflow_has_keys(text: str, field: str, value: object) -> None:
+    assert getattr(keys_of(text), field) == value
+
+
+def test_the_file_names_the_workflow() -> None:
+    assert keys_of("").name == "orders"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "word"),
+    [
+        ("name: my flow", "bad_value", "begins with a letter"),
+        ("name: ../etc", "bad_value", "begins with a letter"),
+        ("type: agent", "bad_value", "'chain'"),
+        ("max_active_steps: 0", "bad_value", "from 1 to 10,000"),
+        ("max_active_runs: many", "bad_value", "from 1 to 10,000"),
+        ("priority: 2.5", "bad_value", "a whole number"),
+        ("timeout_sec: 5m", "bad_value", "a number from 0"),
+        ("hist_retention_days: -1", "bad_value", "from 0"),
+        ("queue: [a]", "bad_value", "a list"),
+        ("affinity: node", "bad_value", "'run'"),
+        ("tags: [[a]]", "bad_value", "words"),
+        ("workerSelector: {gpu: [1]}", "bad_value", "workerSelector.gpu".replace("workerSelector", "worker_selector")),
+        ("wokerSelector: local", "unknown_key", "did you mean 'workerSelector'"),
+        ("timeout_sec: 1\ntimeoutSec: 2", "duplicate_key", "one key"),
+        ("queue: a\nqueue: b", "duplicate_key", "after line 1"),
+        ("smtp: {host: localhost}", "unsupported_key", "handler_on"),
+        ("logDir: /tmp", "unsupported_key", "turnout logs"),
+        ("zzz: 1", "unknown_key", "the keys are name, description"),
+        ('description: "a\\0b"', "bad_value", "text"),
+    ],
+)
+def test_a_wrong_key_is_reported(text: str, code: str, word: str) -> None:
+    error = error_of(f"{text}\nsteps: [make]\n")
+    assert error.code == code and word in error.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'schedule: "0 2 * * *"',
+        "max_active_steps: 2",
+        "max_active_runs: 2",
+        "queue: nightly",
+        "priority: 3",
+        "hist_retention_days: 3",
+        "hist_retention_runs: 3",
+    ],
+)
+def test_a_key_without_effect_gets_a_note(text: str) -> None:
+    assert notes_of(f"type: chain\n{text}\nsteps: [make]\n") == ["no_effect_yet"]
+
+
+def test_a_file_name_that_is_no_identifier_needs_a_name() -> None:
+    from turnout.authoring.yaml.reader import read_file
+
+    assert [each.code for each in read_file("type: chain\nsteps: [a]", name="01 orders").findings] == ["bad_name"]
+    assert read_file("name: orders\nsteps: [a]", name="01 orders").documents[0].name == "orders"
