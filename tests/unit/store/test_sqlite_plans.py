@@ -11,6 +11,7 @@ import pytest
 
 from turnout.store import connect
 from turnout.store.queries import load_blocks
+from turnout.store.retention import RUN_TABLES
 
 REPEATED = (
     "any_claimable",
@@ -47,6 +48,12 @@ def test_a_list_goes_by_an_index_that_has_its_runs_in_order(tmp_path: Path, bloc
     steps = plan(tmp_path, block)
     assert any(LISTS[block] in step for step in steps), steps
     assert not any(step.startswith("SCAN run") or "TEMP B-TREE" in step for step in steps), steps
+
+
+@pytest.mark.parametrize("table", RUN_TABLES)
+def test_retention_goes_by_the_runs_that_it_deletes(tmp_path: Path, table: str) -> None:
+    steps = plan(tmp_path, f"delete_from_{table}")
+    assert not any(step.startswith(f"SCAN {table}") for step in steps), steps
 
 
 def plan(folder: Path, block: str) -> list[str]:
