@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from cpu import Spent, of_postgres
 from engine import throughput
 from stored_runs import count, size
 from workloads import chain, noop, single
@@ -92,7 +93,10 @@ def stored(url: str, runs: int, samples: int) -> dict[str, float]:
     found = {"bursts_runs_per_s": statistics.median([_burst(url) for _ in range(4)][1:])}
     with Runner(url, workflows=[chain, single], handle_sigterm=False) as runner:
         throughput(runner, chain, 50)
+        spent = Spent({"cpu": time.process_time, "postgres_cpu": of_postgres(url)})
+        spent.begin()
         found["steps_per_s"] = runs * 10 / throughput(runner, chain, runs)
+        found |= {f"{name}_us_per_step": 1e5 * used / runs for name, used in spent.end().items()}
         times = sorted(_seconds(lambda: runner.submit(single).wait(TIMEOUT)) for _ in range(samples))
         found["p50_ms"] = 1000 * statistics.median(times)
         found["p99_ms"] = 1000 * times[int(0.99 * (samples - 1))]
@@ -128,16 +132,19 @@ def steady(url: str, seconds: float, older_than: float | None) -> dict[str, floa
         for _ in range(3):
             throughput(runner, chain, 500)
         batches = deque([runner.submit_many(chain, [{}] * 500)])
+        spent = Spent({"cpu": time.process_time, "postgres_cpu": of_postgres(url)})
+        spent.begin()
         ended, began = 0, time.perf_counter()
         while (took := time.perf_counter() - began) < seconds:
             batches.append(runner.submit_many(chain, [{}] * 500))
             for handle in batches.popleft():
                 assert handle.wait(TIMEOUT) == "completed"
             ended += 500
+        cpu = {f"{name}_us_per_step": 1e6 * used / (10 * ended) for name, used in spent.end().items()}
         for handle in batches.pop():
             handle.wait(TIMEOUT)
     deleted = before + 1_500 + ended + 500 - count(url)
-    return {"steps_per_s": 10 * ended / took, "deleted_runs_per_s": deleted / (time.perf_counter() - began)}
+    return {"steps_per_s": 10 * ended / took, **cpu, "deleted_runs_per_s": deleted / (time.perf_counter() - began)}
 
 
 def mapped(url: str, length: int) -> dict[str, float]:

@@ -93,6 +93,16 @@ def test_a_fenced_owner_adds_nothing(store: Store, run: RunWrite) -> None:
     assert store.commit([expanding(run, epoch=2)])[0].applied
 
 
+def test_items_need_the_epoch_of_the_run_beside_that_of_their_mapped_task(store: Store) -> None:
+    begin(store, "other")
+    unowned = new_run(owner=None)
+    insert(store, unowned)
+    # Its tasks have the epoch of the first owner already, the run has it only after the claim.
+    first = unowned.epoch + 1
+    assert store.commit([expanding(unowned, epoch=first)])[0].stale == tuple(range(2, 2 + COUNT))
+    assert store.items(unowned.run_id) == {}
+
+
 def test_a_stale_write_with_items_takes_nothing_from_the_others_of_its_batch(store: Store, run: RunWrite) -> None:
     other, stale = new_run(), expanding(run, epoch=7)
     insert(store, other)

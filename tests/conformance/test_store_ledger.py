@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.conformance.store_rows import OWNER, begin, completed, insert, moved, new_run, update
 from turnout.contracts.store import Store
@@ -115,6 +116,54 @@ def test_a_row_of_another_epoch_is_stale_and_so_is_the_run(store: Store, run: Ru
         outcome = store.commit([update(run.run_id, completed(), epoch=epoch, run=ended)])[0]
         assert outcome.stale == (0, -1)
     assert moved(store, run.run_id) == [(-1, None, "running"), (0, "pending", "ready"), (0, "ready", "running")]
+
+
+CHANGES = {
+    "start": TaskRow(
+        pos=1,
+        state=TaskState.RUNNING,
+        was=TaskState.PENDING,
+        attempt=1,
+        executor="default",
+        decision="default executor",
+        holder=OWNER,
+        dispatched_at=1.0,
+        seq=4,
+    ),
+    "completion": completed(),
+    "failure": TaskRow(
+        pos=0,
+        state=TaskState.FAILED,
+        was=TaskState.RUNNING,
+        was_attempt=1,
+        attempt=1,
+        failures=1,
+        error=ErrorInfo("ValueError", "no"),
+        seq=4,
+    ),
+}
+"""A change of each kind that the stores have a statement for: a start, a completion, a whole row."""
+STALE = {
+    "of an older epoch": lambda row: update("", row, epoch=0),
+    "of a newer epoch": lambda row: update("", row, epoch=2),
+    "from another state": lambda row: update("", replace(row, was=TaskState.READY)),
+    "of another attempt": lambda row: update(
+        "", replace(row, was_attempt=row.was_attempt + 1, attempt=row.attempt + 1)
+    ),
+}
+
+
+@pytest.mark.parametrize("why", STALE)
+@pytest.mark.parametrize("kind", CHANGES)
+def test_no_kind_of_change_applies_to_a_row_that_it_was_not_made_for(
+    store: Store, run: RunWrite, kind: str, why: str
+) -> None:
+    row = CHANGES[kind]
+    before = store.tasks(run.run_id)
+    outcome = store.commit([replace(STALE[why](row), run_id=run.run_id)])[0]
+    assert outcome.stale == (row.pos,)
+    assert store.tasks(run.run_id) == before
+    assert store.commit([update(run.run_id, row)])[0].applied, "the same change, made for the row"
 
 
 def test_a_row_that_does_not_exist_is_stale(store: Store, run: RunWrite) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, claim_one, completed, insert, new_run, update
 from turnout.contracts.store import Store
 from turnout.model.names import new_run_id
@@ -77,6 +79,37 @@ def test_runs_are_found_by_workflow_and_state(store: Store) -> None:
         assert [run.new.run_id for run in store.runs(workflow=name)] == [other.run_id]
     assert store.runs(workflow="chain", states=[RunState.RUNNING]) == []
     assert store.runs(workflow="unknown") == []
+
+
+@pytest.mark.parametrize(
+    "states",
+    [*[(state,) for state in RunState], (RunState.FAILED, RunState.RUNNING, RunState.PENDING), tuple(RunState)],
+    ids="+".join,
+)
+def test_lists_by_state_and_workflow_hold_the_newest_of_them_page_by_page(
+    store: Store, states: tuple[RunState, ...]
+) -> None:
+    begin(store)
+    names = (WORKFLOW, "acme::etl::chain", "acme::etl::other")
+    for number, name in enumerate(names):
+        store.put_workflow(f"o{number}", name, "{}")
+    stored = [
+        (new_run(state=state, workflow=name, owner=owner), state, name)
+        for state in RunState
+        for name in names
+        for owner in (OWNER, None)
+    ]
+    insert(store, *[write for write, _, _ in stored])
+    for workflow, meant in ((None, names), ("chain", names[:2]), ("acme::etl::chain", names[1:2])):
+        wanted = [write.run_id for write, state, name in stored if state in states and name in meant]
+        pages: list[str] = []
+        while page := [
+            run.new.run_id
+            for run in store.runs(workflow=workflow, states=states, limit=4, before=pages[-1] if pages else None)
+        ]:
+            assert len(page) <= 4
+            pages += page
+        assert pages == sorted(wanted, reverse=True)
 
 
 def test_runs_are_read_by_their_ids(store: Store) -> None:

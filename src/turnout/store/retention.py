@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from turnout.errors import RunNotFound
 from turnout.model.retention import Deleted
 from turnout.model.states import RunState
-from turnout.store.database import Database, json_list
+from turnout.store.database import Database, Execute, json_list
 from turnout.store.row_codec import canonical
 
 RUN_TABLES = ("log", "history_commit", "inbox", "command", "run_number", "task")
@@ -36,7 +36,7 @@ class RetentionOfRuns:
     def delete_runs(self, run_ids: Sequence[str], limit: int) -> Deleted:
         with self._database.transaction() as execute:
             ids = json_list([row[0] for row in execute("lock_ended_runs", ids=json_list(sorted(run_ids)))])
-            counts = {table: len(execute(f"delete_from_{table}", ids=ids, limit=limit)) for table in RUN_TABLES}
+            counts = {table: _deleted(execute, table, ids, limit) for table in RUN_TABLES}
             more = any(count == limit for count in counts.values())
             runs = 0 if more else len(execute("delete_from_run", ids=ids))
         return Deleted(runs=runs, rows=sum(counts.values()), more=more)
@@ -51,3 +51,9 @@ class RetentionOfRuns:
 
     def take_duty(self, name: str, session_id: str, every: float) -> bool:
         return bool(self._database.write("take_duty", name=name, session=session_id, every=float(every)))
+
+
+def _deleted(execute: Execute, table: str, ids: str, limit: int) -> int:
+    """Deletes rows of these runs. Returns how many: a statement of PostgreSQL counts them itself, SQLite is asked."""
+    counted = execute(f"delete_from_{table}", ids=ids, limit=limit) or execute("changed_rows")
+    return int(counted[0][0])

@@ -7,12 +7,9 @@ from typing import Any
 
 from turnout.errors import StoreUnreachable
 from turnout.model.rows import HistoryRow, StoredDecision, StoredMove, StoredRun, StoreFacts, TaskRow
-from turnout.model.run_filter import ALL_RUNS, RunFilter
-from turnout.model.states import RunState, TaskState
-from turnout.store.database import Database, Rows, json_list
+from turnout.model.states import TaskState
+from turnout.store.database import Database, json_list
 from turnout.store.row_codec import canonical, decode_labels, stored_run, task_row
-
-_BEYOND_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff"
 
 
 class RunQueries:
@@ -24,42 +21,6 @@ class RunQueries:
         known = canonical(run_id)
         rows = self._database.read("run", id=known) if known else []
         return stored_run(rows[0]) if rows else None
-
-    def runs(
-        self,
-        *,
-        workflow: str | None = None,
-        states: Sequence[RunState] = (),
-        limit: int = 100,
-        before: str | None = None,
-    ) -> list[StoredRun]:
-        return self.find_runs(RunFilter(workflow=workflow, states=tuple(states)), limit=limit, before=before)
-
-    def find_runs(
-        self, wanted: RunFilter = ALL_RUNS, *, limit: int = 100, before: str | None = None
-    ) -> list[StoredRun]:
-        page: dict[str, Any] = {"limit": limit, "before": (before and canonical(before)) or _BEYOND_ALL_IDS}
-        return [stored_run(row) for row in self._found(wanted, page)]
-
-    def _found(self, wanted: RunFilter, page: dict[str, Any]) -> Rows:
-        if wanted == ALL_RUNS:
-            return self._database.read("runs", **page)
-        page |= {
-            "states": json_list(list(wanted.states or RunState)),
-            "created_from": wanted.created_from,
-            "created_before": wanted.created_before,
-            "top_level": int(wanted.top_level),
-        }
-        if wanted.workflow is None and wanted.among is None and wanted.key is None and wanted.parent is None:
-            return self._database.read("runs_in_states", **page)
-        names = self._full_names(wanted.workflow)
-        page["workflows"] = json_list([name for name in names if wanted.among is None or name in wanted.among])
-        if wanted.parent is not None:
-            parent = canonical(wanted.parent)
-            return self._database.read("runs_of_parent", parent=parent, key=wanted.key or "", **page) if parent else []
-        if wanted.key is not None:
-            return self._database.read("runs_with_key", key=wanted.key, **page)
-        return self._database.read("runs_of_workflows", **page)
 
     def open_runs(self, limit: int) -> list[StoredRun]:
         return [stored_run(row) for row in self._database.read("open_runs", limit=limit)]
@@ -156,9 +117,3 @@ class RunQueries:
 
     def record_routing(self, session_id: str, config: str) -> int:
         return int(self._database.write("record_routing", session=session_id, config=config)[0][0])
-
-    def _full_names(self, workflow: str | None) -> list[str]:
-        if workflow is not None and "::" in workflow:
-            return [workflow]
-        names = [row[0] for row in self._database.read("workflow_names")]
-        return [name for name in names if workflow is None or name.rpartition("::")[2] == workflow]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from kit.loop import ManualLoop
@@ -10,6 +10,7 @@ from kit.parts import ME, OTHER, Parts
 from kit.runs import graph_of, task
 
 from turnout.errors import RunNotFinished, RunNotFound, StoreUnreachable
+from turnout.model.retention import Deleted
 from turnout.model.rows import RunRow
 from turnout.model.states import RunState
 from turnout.orchestration.settings import EngineSettings, Retention
@@ -36,6 +37,24 @@ def test_expired_runs_are_deleted_in_steps_of_bounded_size(build: Build, loop: M
         (("three",), 3),
     ]
     assert parts.store.calls("prune_rest") == [(60.0,)]
+
+
+@pytest.mark.parametrize(("took", "apart"), [(0.0, 0.01), (0.5, 2.5)])
+def test_the_pause_between_two_steps_grows_with_the_time_that_they_take(
+    build: Build, loop: ManualLoop, monkeypatch: pytest.MonkeyPatch, took: float, apart: float
+) -> None:
+    parts = build(GRAPH)
+    ended(parts, "one", "two")
+    delete, began = parts.store.delete_runs, list[float]()
+
+    def delete_slowly(ids: Sequence[str], rows: int) -> Deleted:
+        began.append(loop.time())
+        loop.clock.advance(took)
+        return delete(ids, rows)
+
+    monkeypatch.setattr(parts.store, "delete_runs", delete_slowly)
+    assert loop.run(parts.pruner.prune(60.0, ENDED, runs=1, rows=100)).runs == 2
+    assert began[1] - began[0] == pytest.approx(apart)
 
 
 def test_one_time_counts_for_all_steps_of_a_pruning(build: Build, loop: ManualLoop) -> None:

@@ -27,6 +27,7 @@ from turnout.store.postgres.ledger import PostgresLedger
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.retention import RetentionOfRuns
 from turnout.store.run_changes import RunChanges
+from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
 
 CHANNEL = "turnout"
@@ -85,7 +86,7 @@ class Listener:
 
 
 class PostgresStore(
-    Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+    Ownership, Messages, RunQueries, RunLists, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
 ):
     """The store on PostgreSQL."""
 

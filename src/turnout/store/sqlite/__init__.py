@@ -21,6 +21,7 @@ from turnout.store.migrations import outstanding
 from turnout.store.ownership import Ownership
 from turnout.store.retention import RetentionOfRuns
 from turnout.store.run_changes import RunChanges
+from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
@@ -72,7 +73,7 @@ def _is_sqlite(path: Path) -> bool:
 
 
 class SqliteStore(
-    Ownership, Messages, RunQueries, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+    Ownership, Messages, RunQueries, RunLists, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
 ):
     """The store on SQLite: one writer at a time, several processes on one file."""
 

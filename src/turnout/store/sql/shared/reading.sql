@@ -26,13 +26,45 @@ where id < :before and state in {states}
 order by id desc
 limit :limit
 
--- name: runs_of_workflows
+-- name: runs_of_workflow
+-- Compared and ordered by both columns, so that only their index will do: PostgreSQL takes a workflow for frequent, and would
+-- rather go through all runs.
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
     owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 from run
-where id < :before and state in {states} and workflow in {workflows}
+where (workflow, id) < (:workflow, :before) and workflow >= :workflow and state in {states}
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+order by workflow desc, id desc
+limit :limit
+
+-- name: runs_in_state
+-- By the index of runs that neither run nor have completed: few of many. SQLite would rather go through all runs.
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+from run /*sqlite indexed by run_in_state */
+where state = :state and state in ('pending', 'paused', 'cancelling', 'failed', 'cancelled') and id < :before
+    and (:any_workflow = 1 or workflow in {workflows})
+    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+order by id desc
+limit :limit
+
+-- name: running_runs
+-- By the two indexes that know the runs that have not ended.
+select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+    parent_attempt, depth,
+    state, reason, error, started_at, finished_at,
+    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+from (
+    select id as found from run /*sqlite indexed by run_owner */ where owner is not null and state = 'running'
+    union all
+    select id from run /*sqlite indexed by run_unowned */
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and state = 'running'
+) as unfinished cross join run
+where run.id = found and id < :before and (:any_workflow = 1 or workflow in {workflows})
     and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
 order by id desc
 limit :limit
@@ -62,12 +94,18 @@ order by id desc
 limit :limit
 
 -- name: open_runs
+-- By the two indexes that know the runs that have not ended.
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
     owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
-from run
-where owner is not null or (owner is null and state in ('pending', 'running', 'paused', 'cancelling'))
+from (
+    select id as found from run /*sqlite indexed by run_owner */ where owner is not null
+    union all
+    select id from run /*sqlite indexed by run_unowned */
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling')
+) as unfinished cross join run
+where run.id = found
 order by id desc
 limit :limit
 

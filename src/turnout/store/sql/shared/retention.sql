@@ -22,30 +22,6 @@ select run.id, run.state from family join run on run.id = family.id order by run
 select id from run where id in {ids uuid} and state in ('completed', 'failed', 'cancelled') order by id
 /*pg for update */
 
--- name: delete_from_log
-delete from log where (run_id, pos, attempt, seq) in
-    (select run_id, pos, attempt, seq from log where run_id in {ids uuid} limit :limit)
-returning 1
-
--- name: delete_from_history_commit
-delete from history_commit where (run_id, seq, part) in
-    (select run_id, seq, part from history_commit where run_id in {ids uuid} limit :limit)
-returning 1
-
--- name: delete_from_inbox
-delete from inbox where id in (select id from inbox where run_id in {ids uuid} limit :limit) returning 1
-
--- name: delete_from_command
-delete from command where id in (select id from command where run_id in {ids uuid} limit :limit) returning 1
-
--- name: delete_from_run_number
-delete from run_number where run_id in (select run_id from run_number where run_id in {ids uuid} limit :limit)
-returning 1
-
--- name: delete_from_task
-delete from task where (run_id, pos) in (select run_id, pos from task where run_id in {ids uuid} limit :limit)
-returning 1
-
 -- name: delete_from_run
 delete from run where id in {ids uuid} returning 1
 
