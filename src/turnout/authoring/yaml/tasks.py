@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 import msgspec
 
 from turnout.authoring.child import ChildTask
+from turnout.authoring.options import TaskOptions
 from turnout.authoring.remote import remote
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
 from turnout.authoring.yaml.bodies import BodyBuilder, Reporter
 from turnout.authoring.yaml.calls import named_arguments, refuse_commands_only
 from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
-from turnout.authoring.yaml.inputs import input_name
 from turnout.authoring.yaml.scopes import Scopes
 from turnout.authoring.yaml.step_task import StepTask
+from turnout.authoring.yaml.task_inputs import TaskInputs, output_of
 from turnout.errors import InvalidWorkflow
 from turnout.model.names import hook_name, suggest
 from turnout.model.retry import RetryPolicy
 from turnout.model.spec import (
     ContinueOn,
     DictOf,
-    FromParam,
     FromTask,
     Hook,
     HookedOn,
@@ -32,7 +32,7 @@ from turnout.model.spec import (
     TaskSpec,
     Template,
 )
-from turnout.model.step import ITEM, OUTPUTS, PARAMS, STEPS, Evaluation, StepSpec, Value
+from turnout.model.step import ITEM, Evaluation, StepSpec, Value
 from turnout.model.step_values import constant, is_constant
 
 AnyTask = Task[..., Any]
@@ -67,8 +67,7 @@ class TaskBuilder:
         self._local = local
         self._scopes = Scopes(document)
         self._nodes: dict[str, Node] = {}
-        self._kept: dict[str, set[str]] = {}
-        """The streams that other steps refer to, by step."""
+        self._inputs = TaskInputs(document, self._scopes, reporter)
         self.gate = ""
 
     def build(self) -> dict[str, Node]:
@@ -77,7 +76,7 @@ class TaskBuilder:
         if document.preconditions:
             self.gate = self._free(GATE)
             body = self._body(None).spec(conditions=document.preconditions)
-            self._add_step(self.gate, body, "preconditions", kwargs=self._arguments(None, set()))
+            self._add_step(self.gate, body, "preconditions", kwargs=self._inputs.arguments(None, set()))
         for step in document.steps:
             self._add(step, (self.gate,) if self.gate and not step.depends else step.depends)
         handlers = document.handler_on
@@ -95,13 +94,14 @@ class TaskBuilder:
     def result(self) -> Template | None:
         """Returns the template of a run's result: the outputs by variable."""
         outputs = {each.output: each for each in self._document.steps if each.output is not None}
-        return DictOf({name: _output_of(step) for name, step in outputs.items()}) if outputs else None
+        return DictOf({name: output_of(step) for name, step in outputs.items()}) if outputs else None
 
     # -- one step -----------------------------------------------------------------------------------------------------
     def _add_hook(self, on: HookedOn, step: StepDocument) -> None:
         name = hook_name(on, step.name)
         if step.call is not None or step.python is not None or step.handler is not None or step.parallel is not None:
-            self._refuse(step, "bad_handler", "a step under `handler_on` has `command`, `script` or `http`")
+            why = "a step under `handler_on` has `command`, `script` or `http`"
+            self._reporter.report("error", "bad_handler", why, step.where)
             return
         self._add_commands(step, name, (), Hook(on, takes_outcome=True))
 
@@ -121,7 +121,7 @@ class TaskBuilder:
         parallel = step.parallel
         builder = self._body(step, item=parallel is not None)
         body = builder.step_spec()
-        kwargs = self._arguments(step, self._results(builder, step))
+        kwargs = self._inputs.arguments(step, self._inputs.results(builder, step))
         mapped: Mapped | None = None
         if parallel is not None:
             mapped = Mapped((ITEM,), max_parallel=parallel.max_concurrent)
@@ -137,7 +137,7 @@ class TaskBuilder:
                 kwargs[ITEM] = FromTask(helper, ("items",))
                 depends = (*depends, helper)
         shown = step.script or (step.http.url if step.http is not None else " && ".join(map(_shown, step.command)))
-        task = StepTask(name, body, shown, _marks(step))
+        task = StepTask(name, body, shown)
         self._put(name, task, step, depends, kwargs=kwargs, mapped=mapped, hook=hook)
 
     def _add_call(self, step: StepDocument, depends: tuple[str, ...]) -> None:
@@ -187,7 +187,7 @@ class TaskBuilder:
         if parallel is None and not step.preconditions and all(map(is_constant, values.values())):
             kwargs = {name: Literally(constant(value)) for name, value in values.items()}
         else:
-            helper = self._add_evaluation(step, depends, "params", values, self._results(builder, step))
+            helper = self._add_evaluation(step, depends, "params", values, self._inputs.results(builder, step))
             kwargs = {name: FromTask(helper, (name,)) for name in values}
             depends = (*depends, helper)
             if parallel is not None:
@@ -216,7 +216,7 @@ class TaskBuilder:
         evaluation = Evaluation(dict(arguments), items, variable, mapped=step.parallel is not None)
         conditions = step.preconditions if suffix == "params" else ()
         body = builder.spec((evaluation,), conditions=conditions)
-        kwargs = self._arguments(step, results | self._results(builder, step))
+        kwargs = self._inputs.arguments(step, results | self._inputs.results(builder, step))
         self._add_step(name, body, f"{suffix} of {step.name}", depends, kwargs, step)
         return name
 
@@ -246,7 +246,7 @@ class TaskBuilder:
         mapped: Mapped | None,
         hook: Hook | None = None,
     ) -> None:
-        on = step.continue_on
+        task, on = task.options(**_given(step)), step.continue_on
         spec = task.spec(name, kwargs=dict(kwargs), depends_on=depends, mapped=mapped)
         retry = step.retry_policy
         changes: dict[str, Any] = {"hook": hook}
@@ -270,34 +270,11 @@ class TaskBuilder:
         scope = self._scopes.of(step, item=item)
         return BodyBuilder(self._document, step, scope, self._reporter, set(self._scopes.outputs(step)))
 
-    def _arguments(self, step: StepDocument | None, results: set[str]) -> dict[str, Template]:
-        """Returns what a body gets of the run: parameters, outputs of the steps before, results that it refers to."""
-        params = {each.name: FromParam(input_name(each)) for each in self._document.params}
-        outputs = {name: _output_of(each) for name, each in self._scopes.outputs(step).items()}
-        steps = {called: self._result_of(called, step) for called in sorted(results)}
-        found: dict[str, dict[str, Any]] = {PARAMS: params, OUTPUTS: outputs, STEPS: steps}
-        return {name: DictOf(items) for name, items in found.items() if items}
-
-    def _results(self, builder: BodyBuilder, step: StepDocument) -> set[str]:
-        """Returns the steps whose results the texts refer to, and notes the streams that those have to keep."""
-        for called, field in builder.expressions.results:
-            of = self._scopes.step_of(called, step)
-            if of is not None and field in ("stdout", "stderr"):
-                self._kept.setdefault(of.name, set()).add(field)
-        return {called for called, _ in builder.expressions.results}
-
-    def _result_of(self, called: str, step: StepDocument | None) -> Template:
-        of = self._scopes.step_of(called, step)
-        assert of is not None
-        if of.call is None and of.handler is None and of.python is None and of.parallel is None:
-            return FromTask(of.name)
-        return DictOf({"output": _output_of(of)})
-
     def _with_streams(self, name: str, node: Node) -> Node:
         """Returns the step with the streams that others refer to in its result."""
-        if name not in self._kept or not isinstance(node.task, StepTask):
+        keeps = self._inputs.kept_streams(name)
+        if not keeps or not isinstance(node.task, StepTask):
             return node
-        keeps = tuple(stream for stream in ("stdout", "stderr") if stream in self._kept[name])
         body = msgspec.structs.replace(node.task.step, keeps=keeps)
         task = StepTask(name, body, node.spec.body.ref, node.task.given)
         return Node(msgspec.structs.replace(node.spec, body=task.body), task)
@@ -308,27 +285,14 @@ class TaskBuilder:
             name = f"{name}_"
         return name
 
-    def _refuse(self, step: StepDocument, code: str, why: str, key: str = "") -> None:
-        where = f"{step.where}.{key}" if key else step.where
-        self._reporter.report("error", code, why, where)
-
-
-def _output_of(step: StepDocument) -> Template:
-    """Returns the template of the value of the step's output variable."""
-    if step.call is not None:
-        return DictOf({"outputs": FromTask(step.name)})
-    if step.handler is not None or step.python is not None or step.parallel is not None:
-        return FromTask(step.name)
-    return FromTask(step.name, ("output",))
-
 
 def _shown(command: Any) -> str:
     return command if isinstance(command, str) else " ".join(command)
 
 
-def _marks(step: StepDocument) -> Any:
+def _given(step: StepDocument) -> TaskOptions:
     """Returns the options that a program's defaults for tasks must not replace."""
-    found: dict[str, Any] = {}
+    found: TaskOptions = {}
     if step.timeout_sec is not None:
         found["timeout"] = step.timeout_sec or None
     if step.retry_policy is not None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from turnout import task, workflow
+from turnout.authoring.definition import TaskDefaults
 from turnout.authoring.registry import Registry
 from turnout.authoring.yaml.compiler import CompiledFile, compile_file
 from turnout.errors import InvalidInput
@@ -60,6 +61,11 @@ def body(text: str) -> StepSpec:
         ),
         ("steps:\n  - command: ls\n    env: {A: '${B:-c}'}\n", (3, 14), "bad_expression"),
         ("steps:\n  - command: ls\n    output: A\n    select: a\n", (4, 13), "bad_select"),
+        (
+            "steps:\n  - {name: p, parallel: [a], command: ls}\n  - echo ${p.stdout}\n",
+            (3, 5),
+            "unknown_reference",
+        ),
         ("steps:\n  - call: nowhere\n", (2, 11), "unknown_workflow"),
         ("steps:\n  - call: elsewhere\n    params: {wat: 1}\n", (3, 13), "bad_arguments"),
         ("steps:\n  - call: elsewhere\n    params: a b\n", (3, 13), "bad_arguments"),
@@ -160,6 +166,17 @@ def test_options_of_steps_are_those_of_tasks() -> None:
     assert one.retry == RetryPolicy(attempts=4, backoff="exponential", delay=5, max_delay=60, factor=3)
     assert (one.timeout, one.continue_on) == (30, ContinueOn(failure=True, skipped=True))
     assert one.worker_selector == {"gpu": "true", "zone": "${ZONE}"}
+
+
+def test_defaults_of_a_program_do_not_replace_what_a_file_says() -> None:
+    [flow] = compiled(
+        "steps:\n"
+        "  - {name: a, command: ls, timeout_sec: 5, retry_policy: {limit: 0}}\n"
+        "  - {name: b, python: 'shop:double', params: [1], timeout_sec: 7, retry_policy: {limit: 1}}\n"
+        "  - {name: c, command: ls}\n"
+    ).workflows
+    spec = flow.define(defaults=TaskDefaults(timeout=60, retries=4)).spec
+    assert [(each.timeout, each.retry.attempts) for each in spec.tasks] == [(5, 1), (7, 2), (60, 5)]
 
 
 def test_outputs_of_all_steps_before_are_given_and_the_results_that_are_referred_to() -> None:
