@@ -8,6 +8,9 @@ import time
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MAX_COMPARED = 200
+"""Names that an unknown one is compared with; of more, only those that begin alike."""
+
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
 _HOOK = re.compile(r"(?:.+\.)?on_(?:success|failure|cancel|exit)\..+")
@@ -68,7 +71,10 @@ def position_in(run_id: str, task: str) -> int:
 
 def suggest_similar(name: str, known: Iterable[str]) -> str:
     """Returns the end of a message about an unknown name: similar names, or nothing."""
-    found = get_close_matches(name, sorted(set(known)), n=3)
+    names = sorted(set(known))
+    if len(names) > MAX_COMPARED:
+        names = [each for each in names if each[:1] == name[:1]][:MAX_COMPARED]
+    found = get_close_matches(name, names, n=3)
     return f": did you mean {' or '.join(map(repr, found))}?" if found else ""
 
 

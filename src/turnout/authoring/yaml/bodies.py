@@ -11,7 +11,7 @@ from turnout.authoring.yaml.conditions import Condition
 from turnout.authoring.yaml.document import Secret as SecretDocument
 from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
 from turnout.authoring.yaml.expressions import Expressions
-from turnout.authoring.yaml.findings import Finding, Severity
+from turnout.authoring.yaml.findings import MAX_FINDINGS, Finding, Severity
 from turnout.authoring.yaml.marks import Marks
 from turnout.authoring.yaml.policies import RepeatPolicy
 from turnout.authoring.yaml.scope import Scope
@@ -46,13 +46,19 @@ class Reporter:
 
     def __init__(self, marks: Marks) -> None:
         self._marks = marks
-        self.findings: list[Finding] = []
+        self._found: dict[Finding, None] = {}
+
+    @property
+    def findings(self) -> list[Finding]:
+        return list(self._found)
 
     def report(self, severity: Severity, code: str, message: str, where: str) -> None:
-        line, column = self._marks.at(where)
-        finding = Finding(severity, code, message, line, column, where)
-        if finding not in self.findings:
-            self.findings.append(finding)
+        mark = self._marks.at(where)
+        if len(self._found) < MAX_FINDINGS:
+            self._found[Finding(severity, code, message, *mark, where)] = None
+        elif len(self._found) == MAX_FINDINGS:
+            why = f"there are more than {MAX_FINDINGS} findings; further ones are left out"
+            self._found[Finding("error", "too_many_findings", why, *mark)] = None
 
 
 class BodyBuilder:

@@ -9,6 +9,9 @@ import msgspec
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 
+MAX_FINDINGS = 200
+"""Findings that are reported of one document, or of one compilation; further ones are left out, with an error."""
+
 FINDING_CODES: Mapping[str, str] = {
     "malformed_yaml": "The text is no YAML, or uses a part of it that no workflow needs, such as tags.",
     "yaml_too_large": "The text has too many characters, values or levels.",
@@ -49,6 +52,7 @@ FINDING_CODES: Mapping[str, str] = {
     "not_substituted": "The `${…}` stays as it is, since the shell or another interpreter would not expand it.",
     "no_effect": "The key has no effect on this kind of step.",
     "unused_select": "`select` has no effect without `output`.",
+    "too_many_findings": "There are more findings than are reported.",
     "assumed_type": "The workflow has no `type`; the message says which was taken.",
     "command_with_arguments": "A list was read as one program with its arguments.",
     "no_effect_yet": "The key is checked, and takes no effect in this version.",

@@ -9,11 +9,11 @@ import msgspec
 
 from turnout.authoring.yaml.checks import check_env, check_secrets
 from turnout.authoring.yaml.document import StepDefaults, WorkflowDocument
-from turnout.authoring.yaml.findings import Finding, has_errors
+from turnout.authoring.yaml.findings import MAX_FINDINGS, Finding, has_errors
 from turnout.authoring.yaml.inheritance import NOT_INHERITED, inherit
 from turnout.authoring.yaml.marks import Mark, Marks
 from turnout.authoring.yaml.nodes import Node, documents_of, is_null
-from turnout.authoring.yaml.reading import Reading, Rejected, Source
+from turnout.authoring.yaml.reading import Reading, Rejected, Source, TooManyFindings
 from turnout.authoring.yaml.resolution import resolve_handlers, resolve_steps, resolved_type
 from turnout.authoring.yaml.tables import TableForm
 from turnout.authoring.yaml.unsupported import UNSUPPORTED_KEYS
@@ -49,11 +49,16 @@ def read_file(text: str, *, name: str, base: str | None = None) -> FileReading:
     names: dict[str, int] = {}
     for number, node in enumerate(nodes):
         reading = Reading()
-        document = _read_document(node, name if number == 0 else "", inherited, reading)
-        if document is not None:
-            _check_unique(document, node.mark, names, reading)
-            found.append((document, Marks(reading.places)))
+        try:
+            document = _read_document(node, name if number == 0 else "", inherited, reading)
+            if document is not None:
+                _check_unique(document, node.mark, names, reading)
+                found.append((document, Marks(reading.places)))
+        except TooManyFindings:
+            pass
         findings += reading.findings
+        if len(findings) > MAX_FINDINGS:
+            break
     ordered = sorted(findings, key=lambda each: (each.source, each.line, each.column))
     usable = [] if has_errors(findings) else found
     return FileReading(tuple(each for each, _ in usable), tuple(ordered), tuple(marks for _, marks in usable))
@@ -84,17 +89,18 @@ def _read_base(base: str | None) -> tuple[dict[str, Any], list[Finding]]:
     if not nodes:
         return {}, findings
     reading = Reading("base")
+    values: dict[str, Any] = {}
     try:
         values, _ = WORKFLOW.read_sound(nodes[0], "", reading, partial=True)
-    except Rejected:
-        values = {}
-    for key in NOT_INHERITED:
-        if key in values:
-            why = f"a base has no `{key}`: each workflow has its own"
-            reading.report("error", "not_inherited", why, reading.places[key], key)
-    if len(nodes) > 1:
-        reading.report("error", "not_inherited", "a base is one document", nodes[1].mark)
-    _note_later(values, reading)
+        for key in NOT_INHERITED:
+            if key in values:
+                why = f"a base has no `{key}`: each workflow has its own"
+                reading.report("error", "not_inherited", why, reading.places[key], key)
+        if len(nodes) > 1:
+            reading.report("error", "not_inherited", "a base is one document", nodes[1].mark)
+        _note_later(values, reading)
+    except (Rejected, TooManyFindings):
+        pass
     return values, [*findings, *reading.findings]
 
 

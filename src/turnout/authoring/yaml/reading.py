@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from turnout.authoring.yaml.findings import Finding, Severity
+from turnout.authoring.yaml.findings import MAX_FINDINGS, Finding, Severity
 from turnout.authoring.yaml.marks import Mark
 from turnout.authoring.yaml.nodes import Entry, Items, Node, Scalar, Table
 
@@ -13,6 +13,10 @@ Source: TypeAlias = Literal["file", "base"]
 
 class Rejected(Exception):
     """Raised when a value was reported and cannot be used. It never leaves the reader."""
+
+
+class TooManyFindings(Exception):
+    """Raised when a document has more findings than are reported. It never leaves the reader."""
 
 
 class Reading:
@@ -24,7 +28,11 @@ class Reading:
         self.source: Source = source
 
     def report(self, severity: Severity, code: str, message: str, mark: Mark, where: str = "") -> None:
-        self.findings.append(Finding(severity, code, message, mark.line, mark.column, where, self.source))
+        if len(self.findings) == MAX_FINDINGS:
+            why = f"there are more than {MAX_FINDINGS} findings; further ones are left out"
+            self.findings.append(Finding("error", "too_many_findings", why, *mark, "", self.source))
+            raise TooManyFindings
+        self.findings.append(Finding(severity, code, message, *mark, where, self.source))
 
     def reject(self, code: str, message: str, mark: Mark, where: str = "") -> Rejected:
         """Returns what to raise after it has reported the error."""

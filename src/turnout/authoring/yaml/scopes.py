@@ -61,8 +61,9 @@ class Scopes:
             names.add("ITEM")
         known = {called for each in before for called in (each.id, each.name) if called}
         later: dict[str, str] = {}
+        earlier = {each.name for each in before}
         for each in document.steps:
-            if each not in before:
+            if each.name not in earlier:
                 for called in (each.id, each.name, each.output):
                     if called and called not in names and called not in known:
                         later[called] = each.name

@@ -14,7 +14,7 @@ from turnout.authoring.yaml.steps import ACTIONS, StepDocument
 from turnout.authoring.yaml.tables import TableForm
 from turnout.authoring.yaml.unsupported import UNSUPPORTED_STEP_KEYS
 
-MAX_STEPS = 10_000
+MAX_STEPS = 1_000
 
 
 class RawStep(msgspec.Struct, frozen=True):

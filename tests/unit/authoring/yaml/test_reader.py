@@ -9,10 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.kit.workflow_text import error_of, errors_of, workflow_of
-from turnout.authoring.yaml.findings import FINDING_CODES
+from turnout.authoring.yaml.findings import FINDING_CODES, MAX_FINDINGS
 from turnout.authoring.yaml.key_reference import KEY_TABLES, key_rows
 from turnout.authoring.yaml.marks import Mark
 from turnout.authoring.yaml.reader import MAX_DOCUMENTS, FileReading, read_file
+from turnout.authoring.yaml.step_forms import MAX_STEPS
 from turnout.authoring.yaml.variables import Variable
 
 TWELVE_MISTAKES = """\
@@ -148,6 +149,17 @@ def test_wrong_sub_workflows_are_reported(text: str, code: str, line: int) -> No
 def test_a_file_has_a_bounded_number_of_documents() -> None:
     text = "---\n".join(f"name: w{number}\nsteps: [a]\n" for number in range(MAX_DOCUMENTS + 1))
     assert "documents" in error_of(text).message
+
+
+def test_a_file_has_a_bounded_number_of_findings() -> None:
+    text = "steps:\n" + "".join(f"  - {{comand{number}: x}}\n" for number in range(MAX_FINDINGS + 50))
+    findings = read_file(f"{text}---\nname: more\nsteps: [{{comand: x}}]\n", name="orders", base=text).findings
+    assert [each.code for each in findings].count("too_many_findings") == 2
+    assert len(findings) == 2 * (MAX_FINDINGS + 1)
+
+
+def test_a_workflow_has_a_bounded_number_of_steps() -> None:
+    assert f"{MAX_STEPS + 1:,} steps" in error_of("steps:\n" + "  - make\n" * (MAX_STEPS + 1)).message
 
 
 BASE = """\
