@@ -64,7 +64,7 @@ def test_all_findings_are_printed_with_their_places(project: Project) -> None:
         "alone/good.yaml:2:11: note[no_effect_yet]: `schedule` is checked, and takes no effect in this version",
         "alone/good.yaml:4:3: note[assumed_type]: `type` is not written: chain was taken, since no step has `depends`",
         "alone/good.yaml:8:8: note[assumed_type]: `type` is not written: chain was taken, since no step has `depends`",
-        "✓ public::embedded::tidy()  1 task",
+        "✓ public::good::tidy()  1 task",
     ]
     assert bad.code == 2
     lines = bad.out.splitlines()
@@ -95,7 +95,7 @@ def test_json_has_the_workflows_and_the_findings(project: Project) -> None:
     assert (main["ok"], main["workflow"], main["tasks"]) == (True, "public::embedded::good", ["step_1", "step_2"])
     assert main["parameters"] == [{"name": "REGION", "type": "str", "required": False, "default": "eu", "doc": ""}]
     assert [each["code"] for each in main["findings"]] == ["no_effect_yet", "assumed_type", "assumed_type"]
-    assert (sub["workflow"], sub["findings"]) == ("public::embedded::tidy", [])
+    assert (sub["workflow"], sub["findings"]) == ("public::good::tidy", [])
 
 
 def test_the_schema_is_printed_and_written(project: Project, tmp_path: Path) -> None:

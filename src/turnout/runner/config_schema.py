@@ -60,7 +60,7 @@ class General(Settings, frozen=True, kw_only=True):
     tenant: str = DEFAULT_TENANT
     """The first part of the full names of workflows."""
     workflows: tuple[str, ...] = ()
-    """Modules and files with workflows, for the command line."""
+    """Modules, Python and YAML files, and folders of files with workflows, for the command line."""
     polling: tuple[str, ...] = ()
     """Executor keys that pollers serve."""
     default_execution_mode: Literal["local", "distributed"] = "local"
