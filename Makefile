@@ -12,7 +12,7 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo languages test bare check format lint imports types unit faults bench growth profile scaling reference docs coverage clean
+.PHONY: help demo server languages test bare check format lint imports types unit faults bench growth profile scaling reference docs coverage clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -23,6 +23,10 @@ $(READY): pyproject.toml constraints.txt tools/bootstrap
 demo: $(READY) ## an order as a workflow: its graph, where each task goes and why, the live tree, a retry, the result
 	@echo "== demo: turnout demo, on a SQLite file of its own"
 	@$(RUN) -m turnout demo
+
+server: $(READY) ## a server on this machine: it runs a YAML workflow that is asked for over its API, answers, and stops
+	@echo "== examples/server/run.py"
+	@$(RUN) examples/server/run.py
 
 languages: $(READY) ## orders through Python, Ruby, Go and Node: a hub and four workers, where each task ran
 	@echo "== examples/languages/run.py; its README says what it needs"
