@@ -25,8 +25,8 @@ MAX_LOOKUP = 1_000
 DELETE_INTERVAL = 0.01
 """Seconds between two transactions at least, so that others get the database."""
 DELETE_PAUSE = 1.0
-"""The pause after a transaction, in multiples of its duration: others have half of the time at least, under any load. With
-four times the duration a saturated database was left with more runs than retention deleted."""
+"""The pause after a transaction, in multiples of its duration: others have half of the time at least, under any load.
+With more, retention falls behind runs that are made at full speed."""
 END_POLL_INTERVAL = 0.05
 
 
