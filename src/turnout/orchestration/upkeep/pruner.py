@@ -26,7 +26,7 @@ DELETE_INTERVAL = 0.01
 """Seconds between two transactions at least, so that others get the database."""
 DELETE_PAUSE = 1.0
 """The pause after a transaction, in multiples of its duration: others have half of the time at least, under any load.
-With four times the duration a saturated database was left with more runs than retention deleted."""
+With more, retention falls behind runs that are made at full speed."""
 END_POLL_INTERVAL = 0.05
 
 
