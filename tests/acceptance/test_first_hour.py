@@ -119,6 +119,8 @@ def test_every_command_of_the_first_hour_works(tmp_path: Path, terminals: dict[s
         while True:
             status, text = terminal.run(command)
             assert status == 0, f"{folder}$ {command}\n{text}"
+            if command == "turnout orchestrate &":
+                terminal.wait_for("^ready: orchestrator", started[folder])
             if re.search(expected, text, re.MULTILINE):
                 break
             assert time.monotonic() < deadline, f"{folder}$ {command} does not show {expected}\n{text}"

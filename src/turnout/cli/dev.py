@@ -30,7 +30,7 @@ def dev(
     quiet: Quiet = False,
     database: Database = None,
 ) -> int:
-    """Drive runs and serve the API on this machine, with one local worker, until Ctrl-C.
+    """Serve one developer: API, runs and a local worker, until Ctrl-C.
 
     Changed workflow files take effect at once, for new runs. The link that it prints signs a browser in once.
 
