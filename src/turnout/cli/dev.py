@@ -30,7 +30,7 @@ def dev(
     quiet: Quiet = False,
     database: Database = None,
 ) -> int:
-    """Serve one developer: API, runs and a local worker, until Ctrl-C.
+    """Serve the API to one developer, with a local worker.
 
     Changed workflow files take effect at once, for new runs. The link that it prints signs a browser in once.
 
