@@ -11,7 +11,7 @@ import msgspec
 from turnout.authoring.yaml.forms import Anything, Form, Schema
 from turnout.authoring.yaml.marks import Mark
 from turnout.authoring.yaml.nodes import Items, Node, Scalar, Table
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from turnout.authoring.yaml.document import Parameter, Secret, Variable
 from turnout.authoring.yaml.marks import Mark, Marks
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 from turnout.model.variables import refused_variable
 
 _REFERENCE = re.compile(r"\$(?:\{(?:raw:)?([A-Za-z_]\w*|\d+)[^}]*\}|([A-Za-z_]\w*|\d))")

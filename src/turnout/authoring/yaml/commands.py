@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from turnout.authoring.yaml.forms import Form, Schema, Several, Text
 from turnout.authoring.yaml.nodes import Items, Node, Scalar, shown
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 
 Command: TypeAlias = str | tuple[str, ...]
 """A line for the shell, or a program with its arguments, which no shell sees."""

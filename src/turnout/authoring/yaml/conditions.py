@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from turnout.authoring.yaml.forms import Choice, Form, Schema, Several, Text
 from turnout.authoring.yaml.nodes import Node, Scalar, Table
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 from turnout.authoring.yaml.tables import Key, TableForm
 
 ExitCode = Annotated[int, Meta(ge=0, le=255)]

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from turnout.authoring.yaml.forms import Anything, Form, Schema
 from turnout.authoring.yaml.nodes import Items, Node, Scalar, Table
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 from turnout.authoring.yaml.tables import DERIVED, Key, TableForm
 
 MAX_ITEMS = 10_000

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 from turnout.authoring.yaml.nodes import Items, Node, Scalar, Table, plain, shown
-from turnout.authoring.yaml.reading import Reading, Rejected, report_repeated, unique
+from turnout.authoring.yaml.read_state import Reading, Rejected, report_repeated, unique
 from turnout.model.names import suggest
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from turnout.authoring.yaml.forms import Anything, Form, Schema, Text
 from turnout.authoring.yaml.nodes import Node, Scalar, Table
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 from turnout.authoring.yaml.tables import Key, TableForm
 
 _LINE = re.compile(r"(?:(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+)?((?:https?://|\$)\S+)")

@@ -13,7 +13,7 @@ from turnout.authoring.yaml.arguments import named, tokens
 from turnout.authoring.yaml.forms import Anything, Flag, Form, Number, Schema, Several, Text, Whole
 from turnout.authoring.yaml.marks import Mark
 from turnout.authoring.yaml.nodes import Items, Node, Scalar, Table, is_null
-from turnout.authoring.yaml.reading import Reading, Rejected, unique
+from turnout.authoring.yaml.read_state import Reading, Rejected, unique
 from turnout.authoring.yaml.tables import DERIVED, Key, TableForm
 from turnout.authoring.yaml.variables import check_receiving
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 from turnout.authoring.yaml.conditions import ExitCode, ExpectedText
 from turnout.authoring.yaml.forms import Form, Number, Schema
 from turnout.authoring.yaml.nodes import Node, Scalar
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 from turnout.authoring.yaml.tables import Key, TableForm
 
 MAX_RETRIES = 1_000

@@ -13,7 +13,7 @@ from turnout.authoring.yaml.findings import MAX_FINDINGS, Finding, has_errors
 from turnout.authoring.yaml.inheritance import NOT_INHERITED, inherit
 from turnout.authoring.yaml.marks import Mark, Marks
 from turnout.authoring.yaml.nodes import Node, documents_of, is_null
-from turnout.authoring.yaml.reading import Reading, Rejected, Source, TooManyFindings
+from turnout.authoring.yaml.read_state import Reading, Rejected, Source, TooManyFindings
 from turnout.authoring.yaml.resolution import resolve_handlers, resolve_steps, resolved_type
 from turnout.authoring.yaml.tables import TableForm
 from turnout.authoring.yaml.unsupported import UNSUPPORTED_KEYS

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from turnout.authoring.yaml.document import Handlers, StepDefaults, StepDocument
 from turnout.authoring.yaml.marks import Mark
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 from turnout.authoring.yaml.step_forms import RawStep
 from turnout.model.names import is_hook, is_identifier, suggest
 

@@ -10,7 +10,7 @@ import msgspec
 
 from turnout.authoring.yaml.forms import Form, Schema, Several
 from turnout.authoring.yaml.nodes import Node, Scalar, Table
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 from turnout.authoring.yaml.tables import Key, TableForm
 
 MACROS = frozenset(["@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"])

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from turnout.authoring.yaml.forms import Choice, Form, Schema, Text, TextTable
 from turnout.authoring.yaml.nodes import Items, Node, Scalar, Table
-from turnout.authoring.yaml.reading import Reading
+from turnout.authoring.yaml.read_state import Reading
 
 Selector: TypeAlias = dict[str, str] | Literal["local"] | None
 SignalName: TypeAlias = Literal["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGKILL"]

@@ -9,7 +9,7 @@ import msgspec
 from turnout.authoring.yaml.forms import Form, Schema
 from turnout.authoring.yaml.marks import Mark
 from turnout.authoring.yaml.nodes import Items, Node, Scalar, Table, is_null
-from turnout.authoring.yaml.reading import Reading, Rejected, unique
+from turnout.authoring.yaml.read_state import Reading, Rejected, unique
 from turnout.authoring.yaml.steps import ACTIONS, StepDocument
 from turnout.authoring.yaml.tables import TableForm
 from turnout.authoring.yaml.unsupported import UNSUPPORTED_STEP_KEYS

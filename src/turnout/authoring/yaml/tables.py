@@ -23,7 +23,7 @@ from turnout.authoring.yaml.forms import (
     Whole,
 )
 from turnout.authoring.yaml.nodes import Node, Table, is_null
-from turnout.authoring.yaml.reading import Reading, Rejected, unique
+from turnout.authoring.yaml.read_state import Reading, Rejected, unique
 from turnout.model.field_docs import field_docs
 from turnout.model.names import suggest_similar
 

@@ -9,7 +9,7 @@ import msgspec
 from turnout.authoring.yaml.forms import Form, Schema, Text
 from turnout.authoring.yaml.marks import Mark
 from turnout.authoring.yaml.nodes import Items, Node, Scalar, Table, is_null
-from turnout.authoring.yaml.reading import Reading, Rejected, unique
+from turnout.authoring.yaml.read_state import Reading, Rejected, unique
 from turnout.model.variables import VARIABLE, is_variable, refused_variable
 
 
