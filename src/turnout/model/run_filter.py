@@ -28,11 +28,6 @@ class RunFilter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Submitted at this time or later, by the clock of the submitter, in seconds since 1970."""
     created_before: float = math.inf
 
-    @property
-    def ranged(self) -> bool:
-        """True if it bounds the time of submission."""
-        return self.created_from > -math.inf or self.created_before < math.inf
-
 
 ALL_RUNS = RunFilter()
 
