@@ -208,7 +208,8 @@ class ScriptedHub:
                 if self.acknowledges:
                     self.protocol.acknowledge(event.worker, [result.token for result in event.results])
             case LinesReceived():
-                self.lines.setdefault(event.step.token, []).extend(line.text for line in event.lines)
+                self.lines.setdefault(event.token, []).extend(line.text for line in event.lines)
+                self.protocol.logged(event.worker, event.token, event.first + len(event.lines))
             case ProgressReceived():
                 self.progress.append(event.progress.done)
             case StepsLost():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.logs import StoredLines
 from turnout.model.rows import Renewal, Session
 from turnout.model.spec import TaskSpec
 from turnout.model.workers import HubStatus
@@ -101,6 +102,28 @@ class NumbersRuns(Protocol):
     """An executor that needs the numbers of runs."""
 
     def bind_numbers(self, numbers: RunNumbers) -> None: ...
+
+
+class NumberedLines(Protocol):
+    """Stores lines that holders number themselves: one that is added twice, here or by another process, is stored
+    once."""
+
+    @property
+    def echo(self) -> bool:
+        """True if lines are also shown on this program's own stdout and stderr."""
+        ...
+
+    def add_numbered(self, source: TaskReadyEvent, first: int, lines: Sequence[tuple[str, str]]) -> None:
+        """Stores lines (stream, text) of an attempt, numbered from ``first`` on. Never waits, and never raises."""
+        ...
+
+    def hurry(self) -> None:
+        """Makes it store what was added before now without delay."""
+        ...
+
+    def on_stored(self, callback: Callable[[Sequence[StoredLines]], object]) -> None:
+        """Takes a function that is called, from any thread, after each addition and when more lines are stored."""
+        ...
 
 
 class Holders(Protocol):

@@ -18,16 +18,27 @@ class Stream(StrEnum):
 
 
 class LogRow(msgspec.Struct, frozen=True, gc=False):
-    """A line to be stored. One writer numbers the lines of an attempt, so a line written twice is stored once."""
+    """A line to be stored. The lines of an attempt are numbered, so a line written twice is stored once."""
 
     run_id: str
     pos: int
     attempt: int
     seq: int
+    """Microseconds, made to grow, of a line of this machine. Lines of workers have the numbers that the worker gave
+    them, from 0."""
     stream: str
     at: float
     """The time at which it was written, by the clock of the attempt's machine."""
     text: str
+
+
+class StoredLines(msgspec.Struct, frozen=True, gc=False):
+    """The state of the lines of an attempt that a worker numbers."""
+
+    task_id: str
+    attempt: int
+    next: int
+    """The number behind the last line that is stored, or never will be."""
 
 
 class LogLine(msgspec.Struct, frozen=True, gc=False):

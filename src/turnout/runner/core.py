@@ -149,6 +149,8 @@ class Core:
             lease = seconds(self.config.hub.lease)
             holders = WorkerSessions(store, engine.session, engine.runs, engine.background, engine.wakeups, lease)
             self.workers.bind_holders(holders)
+            if self.log_writer is not None:
+                self.workers.bind_lines(self.log_writer)
         dispatcher.bind_numbers(StoredRunNumbers(store, engine.background))
 
     @property

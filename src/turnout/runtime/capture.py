@@ -28,6 +28,18 @@ _recorded: ContextVar[TaskInfo | None] = ContextVar("turnout_recorded", default=
 passes here again on its way, it is not captured twice."""
 
 
+class _LastWritten(threading.local):
+    """The stream that this thread wrote to last.
+
+    One ``print`` writes several times and, in CPython 3.11, holds no reference to ``sys.stdout`` meanwhile. A stream
+    that another thread replaces between two of the writes must outlive the call, or the interpreter crashes."""
+
+    stream: CapturingStream | None = None
+
+
+_last_written = _LastWritten()
+
+
 class CapturingStream:
     """Replaces ``sys.stdout`` or ``sys.stderr``; everything but writing is left to the real stream."""
 
@@ -38,6 +50,12 @@ class CapturingStream:
         """True if the real stream was installed while capturing was on, by code that may read what is written to it."""
 
     def write(self, text: str) -> int:
+        try:
+            return self._write(text)
+        finally:
+            _last_written.stream = self
+
+    def _write(self, text: str) -> int:
         recorded = _recorded.get()
         info = recorded or current_task()
         output = None if info is None else info.output

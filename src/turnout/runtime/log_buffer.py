@@ -55,6 +55,8 @@ class LogBuffer(Generic[K]):
         """Attempts with lines that wait."""
         self._unfinished: dict[AttemptLog[K], None] = {}
         """Attempts with the beginning of a line."""
+        self._numbered: dict[AttemptLog[K], None] = {}
+        """Attempts whose lines come with numbers, and of which more may be stored than was reported."""
         self._order = 0
         self.pending = 0
         """Lines that wait to be taken."""
@@ -67,18 +69,18 @@ class LogBuffer(Generic[K]):
     def unfinished(self) -> bool:
         return bool(self._unfinished)
 
+    @property
+    def idle(self) -> bool:
+        """True if no line waits, finished or not."""
+        return not self.pending and not self._unfinished
+
     # -- adding -------------------------------------------------------------------------------------------------
     def knows(self, key: K) -> bool:
         return key in self._logs
 
     def add(self, key: K, task: str, stream: str, text: str, now: float) -> None:
         """Adds text of an attempt; ``task`` is the name of its task for display."""
-        log = self._logs.get(key)
-        if log is None:
-            log = self._logs[key] = AttemptLog(key, task)
-            self._forget()
-        else:
-            self._logs.move_to_end(key)
+        log = self._log_of(key, task)
         if log.cut:
             return
         text = storable(text)
@@ -90,8 +92,38 @@ class LogBuffer(Generic[K]):
                 log.partial[stream] = PartialLine(text[: self._settings.max_line], 0, now)
                 self._unfinished[log] = None
             case _:
-                most = self._settings.max_line
-                self._accept(log, stream, text[:most], max(0, len(text) - most), now)
+                self._accept_record(log, stream, text, now)
+
+    def add_numbered(self, key: K, task: str, first: int, lines: Sequence[tuple[str, str]], now: float) -> None:
+        """Adds lines (stream, text) that their sender numbers, from ``first`` on; those before are stored. Lines that
+        were added before are left out."""
+        log = self._log_of(key, task)
+        self._numbered[log] = None
+        log.received = max(log.received, first)
+        for number, (stream, text) in enumerate(lines, first):
+            if number < log.received:
+                continue
+            log.received = number + 1
+            if stream in (Stream.STDOUT, Stream.STDERR):
+                whole = self._grow(None, storable(text), now, ended=True)
+                self._accept(log, stream, whole.text, whole.over, now, number)
+            else:
+                self._accept_record(log, stream, storable(text), now, number)
+
+    def take_stored(self) -> list[tuple[K, int]]:
+        """Returns, once, the attempts of numbered lines with the number behind the last line that waits no more."""
+        found = [(log.key, log.stored) for log in self._numbered]
+        self._numbered.clear()
+        return found
+
+    def _log_of(self, key: K, task: str) -> AttemptLog[K]:
+        log = self._logs.get(key)
+        if log is None:
+            log = self._logs[key] = AttemptLog(key, task)
+            self._forget()
+        else:
+            self._logs.move_to_end(key)
+        return log
 
     def settle(self, before: float, of: Callable[[K], bool] | None = None) -> None:
         """Takes lines that were begun before then, and not continued, as they are; progress reports too. With ``of``,
@@ -132,7 +164,13 @@ class LogBuffer(Generic[K]):
         most = self._settings.max_line
         return PartialLine(text[:most], over + max(0, len(text) - most), now)
 
-    def _accept(self, log: AttemptLog[K], stream: str, text: str, over: int, now: float) -> None:
+    def _accept_record(self, log: AttemptLog[K], stream: str, text: str, now: float, number: int | None = None) -> None:
+        most = self._settings.max_line
+        self._accept(log, stream, text[:most], max(0, len(text) - most), now, number)
+
+    def _accept(
+        self, log: AttemptLog[K], stream: str, text: str, over: int, now: float, number: int | None = None
+    ) -> None:
         if log.cut:
             return
         if over:
@@ -149,7 +187,7 @@ class LogBuffer(Generic[K]):
                 f"turnout: more than {most:,} bytes: the rest of this attempt's lines is not kept",
             )
             bytes_ = len(text)
-        self._append(log, Line(log, self._next(), now, stream, text, bytes_ + OVERHEAD))
+        self._append(log, Line(log, self._next(), now, stream, text, bytes_ + OVERHEAD, number))
         if self.size > self._settings.max_waiting_logs:
             self._shed()
 
@@ -180,6 +218,8 @@ class LogBuffer(Generic[K]):
                 break
         for line in taken:
             log = line.log
+            if log.received and log.writing is None:
+                log.writing = line.seq
             log.lines.popleft()
             log.size -= line.size
             self.size -= line.size
@@ -188,9 +228,17 @@ class LogBuffer(Generic[K]):
         self.pending -= len(taken)
         return taken
 
+    def written(self, lines: Sequence[Line[K]]) -> None:
+        """Called when lines that were taken are written, or never will be."""
+        for line in lines:
+            line.log.writing = None
+            if line.log.received:
+                self._numbered[line.log] = None
+
     def put_back(self, lines: Sequence[Line[K]]) -> None:
         """Takes back lines that could not be written: they wait before all others of their attempts."""
         for line in reversed(lines):
+            line.log.writing = None
             line.log.lines.appendleft(line)
             line.log.size += line.size
             self.size += line.size
@@ -211,6 +259,8 @@ class LogBuffer(Generic[K]):
 
     def _drop(self, log: AttemptLog[K]) -> None:
         line = log.lines.popleft()
+        if log.received:
+            self._numbered[log] = None
         log.size -= line.size
         self.size -= line.size
         self.pending -= 1
@@ -239,7 +289,7 @@ class LogBuffer(Generic[K]):
     def _forget(self) -> None:
         if len(self._logs) > MAX_ATTEMPTS:
             for key, log in islice(self._logs.items(), 100):
-                if not log.lines and not log.partial and log.dropped is None:
+                if not log.lines and not log.partial and log.dropped is None and log.writing is None:
                     del self._logs[key]
                     return
 

@@ -14,11 +14,13 @@ class Line(Generic[K]):
 
     __slots__ = ("at", "log", "lost", "order", "seq", "shown", "size", "stream", "text")
 
-    def __init__(self, log: AttemptLog[K], order: int, at: float, stream: str, text: str, size: int) -> None:
+    def __init__(
+        self, log: AttemptLog[K], order: int, at: float, stream: str, text: str, size: int, seq: int | None = None
+    ) -> None:
         self.log = log
         self.order = order
         self.at = at
-        self.seq = log.number(at)
+        self.seq = log.number(at) if seq is None else seq
         self.stream = stream
         self.text = text
         self.size = size
@@ -30,7 +32,7 @@ class Line(Generic[K]):
 class AttemptLog(Generic[K]):
     """One attempt that has printed or logged something, under the key that its owner knows it by."""
 
-    __slots__ = ("cut", "dropped", "kept", "key", "last", "lines", "partial", "size", "task")
+    __slots__ = ("cut", "dropped", "kept", "key", "last", "lines", "partial", "received", "size", "task", "writing")
 
     def __init__(self, key: K, task: str) -> None:
         self.key = key
@@ -44,6 +46,16 @@ class AttemptLog(Generic[K]):
         """The newest line that was dropped; its ``lost`` is their number."""
         self.partial: dict[str, PartialLine] = {}
         """The beginnings of lines, and the newest progress report, by stream."""
+        self.received = 0
+        """The number behind the newest line that came with a number."""
+        self.writing: int | None = None
+        """The ``seq`` of the first line that was taken and is not written yet."""
+
+    @property
+    def stored(self) -> int:
+        """The number behind the last line that came with a number and waits no more: written, or not kept."""
+        waiting = self.lines[0].seq if self.lines else self.received
+        return min(self.received, waiting if self.writing is None else self.writing)
 
     def number(self, at: float) -> int:
         """Returns microseconds, made to grow: an attempt that was forgotten meanwhile does not repeat its numbers."""

@@ -91,10 +91,13 @@ class StepsOverdue(msgspec.Struct, frozen=True):
 
 
 class LinesReceived(msgspec.Struct, frozen=True):
-    """New lines of a handler."""
+    """Lines of a step that the worker was given, here or by another hub; none if all of them came before. Store them,
+    then say how many are ``logged``."""
 
     worker: WorkerEntry
-    step: Step
+    token: str
+    first: int
+    """The number of the first of these lines."""
     lines: tuple[Line, ...]
 
 

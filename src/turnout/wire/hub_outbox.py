@@ -10,7 +10,7 @@ from turnout.wire.frames import pack
 from turnout.wire.handshake import HubFacts
 from turnout.wire.hub_events import CapacityChanged, Event, StepNotEncodable
 from turnout.wire.limits import MAX_TOKENS
-from turnout.wire.messages import VERSION, Ack, Cancel, Drain, Error, Message, Started, Welcome
+from turnout.wire.messages import VERSION, Ack, Cancel, Drain, Error, Logged, Message, Started, Welcome
 from turnout.wire.worker_entries import SentStep, WorkerEntry
 
 
@@ -41,6 +41,10 @@ class HubOutbox:
             worker.finish(token)
         for start in range(0, len(tokens), MAX_TOKENS):
             self._send(worker, Ack(tuple(tokens[start : start + MAX_TOKENS])))
+
+    def logged(self, worker: WorkerEntry, token: str, next_line: int) -> None:
+        """Called when the lines before this number are stored, or are not needed."""
+        self._send(worker, Logged(token, next_line))
 
     def answer_start(self, worker: WorkerEntry, granted: Sequence[str], denied: Sequence[str]) -> None:
         for token in denied:

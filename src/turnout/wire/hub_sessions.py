@@ -38,7 +38,6 @@ from turnout.wire.messages import (
     Heartbeat,
     Hello,
     Log,
-    Logged,
     Malformed,
     Message,
     OverLimit,
@@ -337,16 +336,19 @@ class HubProtocol(HubOutbox):
             self._send(worker, Started((), _reply_tokens(gone)))
 
     def _on_log(self, worker: WorkerEntry, message: Log) -> None:
-        sent_step = worker.out.get(message.token) or worker.unacknowledged.get(message.token)
-        if sent_step is None:
-            self._send(worker, Logged(message.token, message.offset + len(message.lines)))
+        token, first, lines = message.token, message.offset, message.lines
+        sent_step = worker.out.get(token) or worker.unacknowledged.get(token)
+        if sent_step is None and token not in worker.foreign:
+            self.logged(worker, token, first + len(lines))
             return
-        # Lines that follow on some which are not here are left out: they come again, together.
-        new = message.lines[sent_step.lines - message.offset :] if message.offset <= sent_step.lines else ()
-        if new:
-            sent_step.lines = message.offset + len(message.lines)
-            self.events.append(LinesReceived(worker, sent_step.step, new))
-        self._send(worker, Logged(message.token, sent_step.lines))
+        # What another hub has received, or this one before it was restarted, is not known here.
+        if sent_step is not None and (sent_step.lines or not sent_step.again):
+            # Lines that follow on some which are not here are left out: they come again, together.
+            lines = lines[sent_step.lines - first :] if first <= sent_step.lines else ()
+            first = sent_step.lines
+        if sent_step is not None:
+            sent_step.lines = first + len(lines)
+        self.events.append(LinesReceived(worker, token, first, lines))
 
     def _remove_worker(self, worker: WorkerEntry, reason: str, *, graceful: bool = False) -> None:
         del self.workers[worker.id]

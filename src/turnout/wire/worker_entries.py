@@ -27,7 +27,7 @@ class SentStep(msgspec.Struct, kw_only=True, eq=False, gc=False):
     missed: int = 0
     """Heartbeats in a row that did not list it."""
     lines: int = 0
-    """Number of lines of its log that have been received."""
+    """The number behind the last line of its log that has been received here."""
     cancelled: str = ""
     """Why its worker was asked to stop it."""
     is_waiting: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from turnout.errors import StoreRejected, StoreUnreachable
 from turnout.model.events import TaskReadyEvent
-from turnout.model.logs import LogRow
+from turnout.model.logs import LogRow, StoredLines
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runtime.log_buffer import OVERHEAD, LogSettings
 
@@ -266,3 +267,28 @@ def test_lines_said_during_the_last_write_before_the_end_are_written_too(
     store.may_go_on.set()
     stopping.join()
     assert store.texts == ["first", "second"]
+
+
+def test_numbered_lines_are_reported_when_the_store_has_them(make: Callable[..., LogWriter], store: LogStore) -> None:
+    writer, reported = make(log_flush=3600.0), queue.SimpleQueue[StoredLines]()
+    writer.on_stored(lambda stored: [reported.put(each) for each in stored])
+    writer.add_numbered(event(2, attempt=3), 4, [("stdout", "four"), ("log", "INFO: five")])
+    assert reported.get(timeout=WAIT) == StoredLines("run.2", 3, 4) and not store.rows
+    store.error = StoreUnreachable("away")
+    writer.hurry()
+    assert store.failed.wait(WAIT) and reported.empty()
+    store.error = None
+    assert reported.get(timeout=WAIT) == StoredLines("run.2", 3, 6)
+    assert [(row.pos, row.attempt, row.seq, row.text) for row in store.rows] == [
+        (2, 3, 4, "four"),
+        (2, 3, 5, "INFO: five"),
+    ]
+
+
+def test_a_numbered_line_that_the_store_refuses_does_not_wait(make: Callable[..., LogWriter], store: LogStore) -> None:
+    store.refuses = "bad"
+    writer, reported = make(log_flush=0.01), queue.SimpleQueue[StoredLines]()
+    writer.on_stored(lambda stored: [reported.put(each) for each in stored])
+    writer.add_numbered(event(), 0, [("stdout", "bad"), ("stdout", "good")])
+    assert [reported.get(timeout=WAIT).next for _ in range(2)] == [0, 2]
+    assert store.texts == ["good"]

@@ -7,6 +7,7 @@ import contextvars
 import copy
 import io
 import logging
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -377,3 +378,33 @@ def test_what_was_said_elsewhere_is_kept_and_shown_here(begin: Callable[[], Out]
     assert loud.said == [(1, "stdout", "far\n"), (1, "log", "INFO: far")]
     assert quiet.text() == "quiet\n"
     assert out.stdout.getvalue() == "far\n"
+
+
+REPLACED_WITHIN_A_PRINT = """
+import io
+import subprocess
+import sys
+
+from turnout.model.logs import Stream
+from turnout.runtime.capture import CapturingStream
+
+
+class Replacing:
+    def __str__(self) -> str:
+        sys.stdout = sys.__stdout__
+        return "a stream that nothing refers to any more"
+
+
+for _ in range(100):
+    sys.stdout = CapturingStream(io.StringIO(), Stream.STDOUT)
+    print("one", Replacing(), "two")
+print("survived")
+"""
+
+
+def test_a_stream_that_is_replaced_within_a_print_outlives_it() -> None:
+    # In a process of its own: where it fails, the interpreter crashes.
+    done = subprocess.run(
+        [sys.executable, "-c", REPLACED_WITHIN_A_PRINT], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "survived\n"), done.stderr

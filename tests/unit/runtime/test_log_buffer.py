@@ -199,3 +199,61 @@ def test_a_bound_that_makes_no_sense_is_refused(field: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         LogSettings(**{field: 0}).check()  # type: ignore[arg-type]
     assert caught.value.fields == {"field": f"orchestration.logs.{field}"}
+
+
+# -- numbered lines ---------------------------------------------------------------------------------------------------
+def numbered(some: LogBuffer, first: int, *lines: str, stream: str = "stdout") -> LogBuffer:
+    some.add_numbered(KEY, "t", first, [(stream, text) for text in lines], 1000.0)
+    return some
+
+
+def test_numbered_lines_are_kept_once_under_their_numbers() -> None:
+    some = numbered(buffer(), 0, "a", "b")
+    numbered(some, 1, "b", "c")
+    assert [(line.seq, line.text) for line in some.take(10)] == [(0, "a"), (1, "b"), (2, "c")]
+
+
+def test_numbered_lines_are_stored_when_they_are_written_and_not_before() -> None:
+    some = numbered(buffer(), 0, "a", "b")
+    assert some.take_stored() == [(KEY, 0)] and some.take_stored() == []
+    first = some.take(1)
+    numbered(some, 2, "c")
+    assert some.take_stored() == [(KEY, 0)]
+    some.put_back(first)
+    some.written(some.take(1))
+    assert some.take_stored() == [(KEY, 1)]
+    some.written(some.take(10))
+    assert some.take_stored() == [(KEY, 3)]
+
+
+def test_lines_before_the_first_number_were_stored_by_another_hub() -> None:
+    some = numbered(buffer(), 7)
+    assert some.take_stored() == [(KEY, 7)]
+
+
+def test_numbered_lines_that_are_not_kept_count_as_stored_after_those_before_them() -> None:
+    some = numbered(buffer(max_attempt_logs=5), 0, "abcd", "efgh", "ijkl")
+    taken = some.take(10)
+    assert [line.seq for line in taken] == [0, 1] and "is not kept" in taken[1].text
+    assert some.take_stored() == [(KEY, 0)]
+    some.written(taken)
+    assert some.take_stored() == [(KEY, 3)]
+    numbered(some, 3, "mnop")
+    assert some.take_stored() == [(KEY, 4)] and not some.pending
+
+
+def test_numbered_lines_that_are_dropped_for_want_of_memory_do_not_wait() -> None:
+    some = numbered(buffer(max_waiting_logs=3 * OVERHEAD), 0, *"abcdefgh")
+    assert some.take_stored() == [(KEY, 6)]
+    written: list[tuple[int, int]] = []
+    while taken := some.take(10):
+        some.written(taken)
+        written += [(line.seq, line.lost) for line in taken]
+    assert written == [(5, 6), (6, 0), (7, 0)]
+    assert some.take_stored() == [(KEY, 8)]
+
+
+def test_a_numbered_line_is_shown_as_a_terminal_would() -> None:
+    some = numbered(buffer(max_line=5), 0, "10 %\r100 %", "whole\r", "a\x00b")
+    numbered(some, 3, "one\rtwo\nthree", stream="log")
+    assert all_of(some) == ["100 %", "whole", "a\ufffdb", "one\rt… (8 characters more)"]

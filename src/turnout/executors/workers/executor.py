@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from turnout.contracts.executor import Loader, RemoteExecutor, Report, Work
-from turnout.contracts.workers import Holders
+from turnout.contracts.workers import Holders, NumberedLines
 from turnout.executors.workers.curve_auth import CurveAuthenticator
 from turnout.executors.workers.hub_services import BackgroundTasks, OrchestratorPorts, Pump
 from turnout.executors.workers.in_flight import InFlight, InFlightTable, token_of
@@ -26,6 +26,7 @@ from turnout.executors.workers.membership import Membership
 from turnout.executors.workers.outcomes import Outcomes
 from turnout.executors.workers.router_socket import TURN_SECONDS, RouterSocket
 from turnout.executors.workers.settings import HubSettings, reached_at
+from turnout.executors.workers.step_lines import StepLines
 from turnout.executors.workers.step_sender import StepSender, Withdrawal
 from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of, trace
 from turnout.executors.workers.worker_pool import WorkerPool
@@ -107,12 +108,14 @@ class WorkersExecutor(RemoteExecutor):
         self.in_flight = InFlightTable()
         self.ports = OrchestratorPorts()
         self.background = BackgroundTasks(log)
+        self.lines = StepLines(self.protocol, self.in_flight, self.ports, background=self.background, pump=self._pump)
         self.outcomes = Outcomes(
             self.protocol,
             self.in_flight,
             self.pool,
             self.breakers,
             self.ports,
+            self.lines,
             background=self.background,
             pump=self._pump,
             name=name,
@@ -157,6 +160,10 @@ class WorkersExecutor(RemoteExecutor):
     def bind_holders(self, holders: Holders) -> None:
         """Takes the store's side of workers, before the start."""
         self.ports.holders = holders
+
+    def bind_lines(self, store: NumberedLines) -> None:
+        """Takes the store of the workers' lines, before the start."""
+        self.lines.bind(store)
 
     def on_capacity(self, callback: Callable[[], None]) -> None:
         self.room = callback
@@ -325,6 +332,7 @@ class WorkersExecutor(RemoteExecutor):
         """Ends everything in flight here as lost. An attempt that needs a grant to begin and has none is cancelled at
         its worker: this hub can no longer grant it, and its worker asks no other."""
         self._act()
+        self.lines.release_all()
         for flight in self.in_flight.without_result():
             worker = self.protocol.workers.get(flight.event.holder)
             if worker is not None and flight.given and flight.confirms and not flight.begun:
@@ -405,7 +413,7 @@ class WorkersExecutor(RemoteExecutor):
             case StepsLost():
                 self.outcomes.lost(event)
             case LinesReceived():
-                self.outcomes.say(event)
+                self.lines.receive(event)
             case ProgressReceived():
                 self.outcomes.progress(event)
             case WorkerLeft():

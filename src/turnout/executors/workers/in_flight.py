@@ -114,6 +114,12 @@ def token_of(task_id: str, attempt: int, shadow: bool = False) -> str:
     return f"{task_id}:{attempt}:shadow" if shadow else f"{task_id}:{attempt}"
 
 
+def event_of(task_id: str, attempt: int) -> TaskReadyEvent:
+    """Returns the event of an attempt that another hub gave."""
+    run_id = task_id.rpartition(".")[0]
+    return TaskReadyEvent(run_id=run_id, task_id=task_id, task_name="", attempt=attempt, max_attempts=attempt)
+
+
 def attempt_of(token: str) -> tuple[str, int] | None:
     """Returns the task id and attempt that a token names; None if it is no token of an attempt, or a shadow's."""
     match = _TOKEN.fullmatch(token)

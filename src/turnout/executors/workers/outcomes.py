@@ -14,17 +14,15 @@ import msgspec
 from turnout.dispatcher.result_validation import accepted
 from turnout.errors import RunNotFound, StoreError
 from turnout.executors.workers.hub_services import BackgroundTasks, OrchestratorPorts, Pump
-from turnout.executors.workers.in_flight import InFlight, InFlightTable, attempt_of, token_of
+from turnout.executors.workers.in_flight import InFlight, InFlightTable, attempt_of, event_of, token_of
+from turnout.executors.workers.step_lines import StepLines
 from turnout.executors.workers.worker_breakers import WorkerBreakers, blame
 from turnout.executors.workers.worker_pool import WorkerPool
 from turnout.model.events import STATUS_COMPLETED, ErrorInfo, ExecutionResult, TaskReadyEvent
-from turnout.model.texts import printable
 from turnout.model.values import MAX_BYTES
-from turnout.runtime.capture import relay
 from turnout.wire.documents import StepResult
 from turnout.wire.hub_events import (
     ForeignResultsReceived,
-    LinesReceived,
     ProgressReceived,
     StartRequested,
     StepNotEncodable,
@@ -48,6 +46,7 @@ class Outcomes:
         pool: WorkerPool,
         breakers: WorkerBreakers,
         ports: OrchestratorPorts,
+        lines: StepLines,
         *,
         background: BackgroundTasks,
         pump: Pump,
@@ -59,6 +58,7 @@ class Outcomes:
         self._pool = pool
         self._breakers = breakers
         self._ports = ports
+        self._lines = lines
         self._background = background
         self._pump = pump
         self._name = name
@@ -72,6 +72,10 @@ class Outcomes:
 
     # -- what workers report ------------------------------------------------------------------------------------
     def ended(self, worker: WorkerEntry, result: StepResult) -> None:
+        """Hands the result in, after the lines that came before it: its worker drops them with the result."""
+        self._lines.when_stored(result.metadata.token, lambda: self._ended(worker, result))
+
+    def _ended(self, worker: WorkerEntry, result: StepResult) -> None:
         token = result.metadata.token
         flight = self._in_flight.get(token)
         if flight is None or flight.event.holder != worker.id:
@@ -155,13 +159,6 @@ class Outcomes:
         if granted or denied:
             self._protocol.answer_start(event.worker, granted, denied)
 
-    def say(self, event: LinesReceived) -> None:
-        flight = self._in_flight.get(event.step.token)
-        if flight is not None and flight.work is not None and flight.work.output is not None:
-            for line in event.lines:
-                text = f"{line.text}\n"
-                relay(flight.work.output, flight.event, line.stream, text, shown=printable(text))
-
     def progress(self, event: ProgressReceived) -> None:
         flight = self._in_flight.get(event.step.token)
         if flight is not None and flight.work is not None and flight.work.output is not None:
@@ -202,7 +199,11 @@ class Outcomes:
         """Posts results of steps that another hub gave, or this one before its restart. The worker sends again what
         could not be posted."""
         worker = event.worker
-        fresh = [result for result in event.results if (worker.id, result.token) not in self._passing]
+        fresh = [
+            result
+            for result in event.results
+            if (worker.id, result.token) not in self._passing and not self._lines.is_pending(worker.id, result.token)
+        ]
         if not fresh:
             return
         passing = {(worker.id, result.token) for result in fresh}
@@ -212,10 +213,11 @@ class Outcomes:
             # Nothing is loaded for an attempt that the worker claims and the database does not confirm.
             wanted = await self._ports.holders.extend_attempts(worker.id, sorted({attempt for attempt, _ in known}))
             results = [
-                await self._taken_elsewhere(_event_of(*attempt), result)
+                await self._taken_elsewhere(event_of(*attempt), result)
                 for attempt, result in known
                 if attempt in wanted
             ]
+            await self._lines.stored([result.token for result in fresh])
             await self._ports.holders.post(worker.id, results)
         except StoreError as error:
             log.warning("%d results of worker %s are not posted yet: %s", len(fresh), worker.id, error)
@@ -247,8 +249,3 @@ def _taken(
     except Exception as error:
         log.exception("the result of %s cannot be read", result.token)
         return ExecutionResult.failed(event, error, retryable=False)
-
-
-def _event_of(task_id: str, attempt: int) -> TaskReadyEvent:
-    run_id = task_id.rpartition(".")[0]
-    return TaskReadyEvent(run_id=run_id, task_id=task_id, task_name="", attempt=attempt, max_attempts=attempt)

@@ -15,8 +15,8 @@ from turnout.errors import StoreError, StoreRejected
 from turnout.model.bisection import bisect_failing
 from turnout.model.events import TaskReadyEvent
 from turnout.model.info import TaskInfo
-from turnout.model.logs import LogRow
-from turnout.model.names import split_task_id
+from turnout.model.logs import LogRow, StoredLines
+from turnout.model.names import split_task_id, task_id
 from turnout.rate_limited_log import RateLimitedLog
 from turnout.runtime.log_buffer import LogBuffer, LogSettings
 from turnout.runtime.log_lines import Line
@@ -64,6 +64,7 @@ class LogWriter:
         self._observer = observer
         self._name_of = name_of
         self._buffer: LogBuffer[LogKey] = LogBuffer(settings)
+        self._on_stored: Callable[[Sequence[StoredLines]], object] | None = None
         self._rate_limited_log = RateLimitedLog(log)
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -86,14 +87,49 @@ class LogWriter:
         with self._changed:
             if self._ended:
                 return
-            buffer = self._buffer
-            quiet, small = not buffer.pending and not buffer.unfinished, buffer.size < EARLY_FLUSH_BYTES
-            task = "" if buffer.knows(key) else self._name_of(run_id, pos, source.task_name)
-            buffer.add(key, task, stream, text, time.time())
-            if self._thread is None:
-                self._start()
-            elif quiet or (small and buffer.size >= EARLY_FLUSH_BYTES):
-                self._changed.notify_all()
+            task = "" if self._buffer.knows(key) else self._name_of(run_id, pos, source.task_name)
+            before = self._buffer.idle, self._buffer.size
+            self._buffer.add(key, task, stream, text, time.time())
+            self._wake(*before)
+
+    def on_stored(self, callback: Callable[[Sequence[StoredLines]], object]) -> None:
+        """Takes the function that is called, from any thread, when numbered lines are stored. Called before the first
+        line."""
+        self._on_stored = callback
+
+    def add_numbered(self, source: TaskReadyEvent, first: int, lines: Sequence[tuple[str, str]]) -> None:
+        """Stores lines (stream, text) that their worker numbers, from ``first`` on. Those that were added before, here
+        or by another process, are stored once."""
+        run_id, pos = split_task_id(source.task_id)
+        key = (run_id, pos, source.ordinal)
+        with self._changed:
+            if self._ended:
+                return
+            task = "" if self._buffer.knows(key) else self._name_of(run_id, pos, source.task_name)
+            before = self._buffer.idle, self._buffer.size
+            self._buffer.add_numbered(key, task, first, lines, time.time())
+            self._wake(*before)
+            stored = self._buffer.take_stored()
+        self._report(stored)
+
+    def _wake(self, was_idle: bool, size: int) -> None:
+        """Called after an addition, with what the buffer was before it."""
+        if self._thread is None:
+            self._start()
+        elif was_idle or (size < EARLY_FLUSH_BYTES <= self._buffer.size):
+            self._changed.notify_all()
+
+    def hurry(self) -> None:
+        """Makes the thread write all lines that came in before now, without delay."""
+        with self._changed:
+            self._requested += 1
+            self._changed.notify_all()
+
+    def _report(self, stored: Sequence[tuple[LogKey, int]]) -> None:
+        if stored and self._on_stored is not None:
+            self._on_stored(
+                [StoredLines(task_id(run_id, pos), attempt, next_) for (run_id, pos, attempt), next_ in stored]
+            )
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._work, name="turnout-logs", daemon=True)
@@ -190,8 +226,14 @@ class LogWriter:
             except StoreError as error:
                 with self._changed:
                     self._buffer.put_back(lines)
+                    stored = self._buffer.take_stored()
+                self._report(stored)
                 self._rate_limited_log.failure("lines of attempts wait for the store: %s", error)
                 return False
+            with self._changed:
+                self._buffer.written(lines)
+                stored = self._buffer.take_stored()
+            self._report(stored)
             self._rate_limited_log.recovered("lines of attempts are written again")
         return True
 
