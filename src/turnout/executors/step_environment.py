@@ -16,7 +16,7 @@ from turnout.model.dotenv import parse_dotenv
 from turnout.model.interpolation import Text, as_text, commands_in, filled, references_in
 from turnout.model.secret_mask import Masker
 from turnout.model.shell import Command
-from turnout.model.step import ITEM, MAX_VARIABLE, OUTPUTS, PARAMS, STEPS, Secret, StepSpec
+from turnout.model.step import ITEM, ITEM_NAME, MAX_VARIABLE, OUTPUTS, PARAMS, STEPS, Secret, StepSpec
 from turnout.model.variables import is_variable
 
 MAX_SECRET = 64 * 1024
@@ -44,7 +44,7 @@ class StepEnvironment:
         self._set_all(arguments.get(PARAMS) or {})
         self._set_all(arguments.get(OUTPUTS) or {})
         if ITEM in arguments:
-            self._set("ITEM", arguments[ITEM])
+            self._set(ITEM_NAME, arguments[ITEM])
         for name, result in (arguments.get(STEPS) or {}).items():
             self.values[name] = result
         self.cwd = self._early_folder()

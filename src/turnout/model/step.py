@@ -12,6 +12,8 @@ from turnout.model.shell import MAX_CAPTURE
 PARAMS, OUTPUTS, STEPS, ITEM = "params", "outputs", "steps", "item"
 """The arguments of a step: the run's parameters, the outputs of earlier steps by variable, the results of earlier steps
 by id, and the item of a parallel step."""
+ITEM_NAME = "ITEM"
+"""The variable that has the item."""
 
 MAX_VARIABLE = 128 * 1024 - 256
 """Bytes of a variable, which the kernel bounds to 128 KiB with its name."""
@@ -60,6 +62,10 @@ class Evaluation(msgspec.Struct, frozen=True, tag="evaluation", omit_defaults=Tr
     """The source of the items instead: a list, JSON text of one, or text with an item a line or word."""
     mapped: bool = False
     """True: the output is a list for each argument, or of the items if there are no arguments."""
+    types: dict[str, dict[str, Any]] = {}
+    """The JSON schemas of arguments: a text is read as its schema asks. One without a schema stays as it is."""
+    step: str = ""
+    """The name of the step that follows."""
 
 
 Action: TypeAlias = Line | Program | Script | Request | Evaluation
