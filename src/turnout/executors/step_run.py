@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import Mapping
@@ -79,10 +80,11 @@ class StepRun:
 
     async def _holds(self, check: Check) -> bool:
         if check.command is None:
-            return holds(check, text=await self._environment.fill(check.text))
+            # The search for a pattern in a long text must not keep the attempts beside this one waiting.
+            return await asyncio.to_thread(holds, check, text=await self._environment.fill(check.text))
         line = await self._environment.fill(check.command.text)
         done = await self._commands.output_of(self._environment.shell(line), MAX_VARIABLE)
-        return holds(check, code=done.code, text=done.stdout)
+        return await asyncio.to_thread(holds, check, code=done.code, text=done.stdout)
 
     # -- actions ------------------------------------------------------------------------------------------------------
     async def _executed(self) -> ExecutionResult:
@@ -169,16 +171,17 @@ class StepRun:
                 later = Defer(seconds=repeat_delay(step.repeat, executions), save={EXECUTIONS: executions})
                 return ExecutionResult.deferred(event, later, **self._times())
         if code:
-            return self._failed(code, stdout, stderr)
+            return await self._failed(code, stdout, stderr)
         return self._completed(code, stdout, stderr)
 
-    def _failed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
+    async def _failed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
         step, event = self._step, self._work.event
         retryable = not step.retry_codes or code in step.retry_codes
         error_code: str | None = None
         last = event.attempt >= event.max_attempts or not retryable
-        if step.tolerance is not None and last and tolerates(step.tolerance, code, stdout.text):
-            if step.tolerance.mark_success:
+        tolerance = step.tolerance if last else None
+        if tolerance is not None and await asyncio.to_thread(tolerates, tolerance, code, stdout.text):
+            if tolerance.mark_success:
                 return self._completed(code, stdout, stderr)
             error_code = CONTINUED
         error = CommandFailed(failure_message(code, stdout, stderr), code=error_code, exit_code=code)

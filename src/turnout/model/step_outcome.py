@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import msgspec
 from turnout.errors import CommandFailed, InvalidInput, WrongType
 from turnout.model.annotations import ConversionError
 from turnout.model.interpolation import Reference, as_text, filled, items_in, looked_up
+from turnout.model.patterns import PatternError, pattern_of
 from turnout.model.retry import RetryPolicy, backoff_delay
 from turnout.model.selection import selected
 from turnout.model.shell import Captured
@@ -25,15 +25,22 @@ MAX_SHOWN_CONDITION = 200
 def matches(expected: str, text: str) -> bool:
     """True if the text is the expected one, or a part of it matches the pattern after ``re:``."""
     if expected.startswith(PATTERN):
-        return re.search(expected.removeprefix(PATTERN), text) is not None
+        return _has_match(expected, text)
     return text.strip() == expected.strip()
 
 
 def contains(pattern: str, text: str) -> bool:
     """True if the text contains this one, or a match of the pattern after ``re:``."""
     if pattern.startswith(PATTERN):
-        return re.search(pattern.removeprefix(PATTERN), text, re.MULTILINE) is not None
+        return _has_match(pattern, text, multiline=True)
     return pattern in text
+
+
+def _has_match(pattern: str, text: str, *, multiline: bool = False) -> bool:
+    try:
+        return pattern_of(pattern.removeprefix(PATTERN), multiline=multiline).search(text)
+    except PatternError as error:
+        raise InvalidInput(f"{pattern[:60]!r} is {error}", code="bad_pattern") from None
 
 
 def holds(check: Check, *, code: int | None = None, text: str = "") -> bool:
