@@ -32,7 +32,7 @@ class StepEnvironment:
         self._work = work
         self._step = step
         self._commands = commands
-        self.variables: dict[str, str] = {**os.environ, **about}
+        self.variables: dict[str, str] = {**about} if step.contained else {**os.environ, **about}
         self.values: dict[str, Any] = {}
         self.cwd: str | None = None
         self.masker = Masker(())
@@ -85,7 +85,8 @@ class StepEnvironment:
         return self.command(argv)
 
     def command(self, argv: list[str]) -> Command:
-        return Command(argv, self.variables, self.cwd)
+        # The variables of a contained step must not change how the program that makes its request starts.
+        return Command(argv, dict(os.environ) if self._step.contained else self.variables, self.cwd)
 
     async def set_output(self, name: str, value: Any) -> None:
         """Sets the variable of the step's own output, for the condition of a repetition."""

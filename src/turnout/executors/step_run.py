@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from turnout.contracts.executor import Work
-from turnout.errors import CommandFailed, CommandNotFound, InputError
+from turnout.errors import CommandFailed, CommandNotFound, InputError, PrivateAddress
 from turnout.executors.command import Commands
 from turnout.executors.private_folder import PrivateFolder
 from turnout.executors.step_environment import StepEnvironment
@@ -73,7 +73,7 @@ class StepRun:
                     return ExecutionResult.skipped(self._work.event, self._masked(unmet_reason(check)))
             return await self._executed()
         except CommandFailed as error:
-            final = isinstance(error, CommandNotFound) or error.code in PERMANENT
+            final = isinstance(error, CommandNotFound | PrivateAddress) or error.code in PERMANENT
             return ExecutionResult.failed(self._work.event, self._described(error), retryable=not final)
         except InputError as error:
             return ExecutionResult.failed(self._work.event, self._described(error), retryable=False)
@@ -148,15 +148,18 @@ class StepRun:
             "headers": headers,
             "body": None if body is None else as_text(body),
             "expected": request.expected,
-            "public_only": request.public_only,
+            "public_only": self._step.contained,
         }
         with PrivateFolder() as folder:
             folder.write("request.json", msgspec.json.encode(document).decode(), 0o600)
             argv = [sys.executable, "-I", HTTP_REQUEST, folder.path]
             code = await self._commands.run(environment.command(argv), streams.feed)
             response = folder.read("response.json")
-            if response:
-                self._extra["status"] = msgspec.json.decode(response)["status"]
+            found = msgspec.json.decode(response) if response else {}
+            if "refused" in found:
+                raise PrivateAddress(f"{found['refused']} is a private address, which this workflow may not reach")
+            if "status" in found:
+                self._extra["status"] = found["status"]
             return code
 
     # -- the end ------------------------------------------------------------------------------------------------------

@@ -49,8 +49,6 @@ class Request(msgspec.Struct, frozen=True, tag="http", omit_defaults=True):
     body: Value | None = None
     expected: tuple[int, ...] = ()
     """The statuses that count as success; empty: 200 to 299."""
-    public_only: bool = False
-    """True: addresses of private networks and of the machine itself are refused when the request is made."""
 
 
 class Evaluation(msgspec.Struct, frozen=True, tag="evaluation", omit_defaults=True):
@@ -187,6 +185,9 @@ class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     stop_signal: str = ""
     """The signal that ends it; empty: SIGTERM."""
     max_capture: int = MAX_CAPTURE
+    contained: bool = False
+    """True: outside of a worker it sees no variables of the machine, and its requests are refused at addresses of
+    private networks and of the machine itself."""
 
 
 # Built once, at import, for the reason that ``decode_spec`` has.
