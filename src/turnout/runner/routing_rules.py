@@ -80,7 +80,11 @@ class RoutingRules:
             self.in_force = self._followed(stored, known)
 
     def _followed(self, stored: StoredRouting, known: RulesInForce) -> RulesInForce:
-        about: dict[str, Any] = {"version": stored.version, "updated_at": stored.updated_at, "updated_by": stored.updated_by}
+        about: dict[str, Any] = {
+            "version": stored.version,
+            "updated_at": stored.updated_at,
+            "updated_by": stored.updated_by,
+        }
         try:
             shared = None if stored.config is None else msgspec.json.decode(stored.config, type=RoutingConfig)
             routing = self._configured if shared is None else shared
