@@ -43,6 +43,29 @@ def test_ended_runs_and_their_tasks_are_counted_by_workflow_state_and_executor(s
     assert dict(zip(BUCKETS, done.started_within, strict=True))[0.05] == 2
 
 
+def test_the_wait_of_an_attempt_begins_when_its_task_is_ready(store: Store, store_url: str) -> None:
+    with Runner(store_url, config=False, workflows=[counted]) as runner:
+        for number in (1, -1):
+            runner.submit(counted, number).wait(30)
+    query(store_url, "update run set finished_at = 200")
+    query(store_url, "update task set dispatched_at = 109.9, started_at = 110, finished_at = 111")
+    # One task waited for a slot from 101 on; the other one failed at 101, to be retried after 4 s.
+    query(store_url, "delete from history_commit")
+    history = """insert into history_commit (run_id, seq, part, at, moves)
+        select id, 9, 0, 101, '[[9,0,{old},"ready",{attempt},{detail}]]' from run where state = '{state}'"""
+    waited = {"state": "completed", "old": '"pending"', "attempt": 0, "detail": "null"}
+    retried = {"state": "failed", "old": '"running"', "attempt": 1, "detail": '"{\\"status\\":1,\\"retry_in\\":4.0}"'}
+    for columns in (waited, retried):
+        query(store_url, history.format(**columns))
+    done, broken = store.ended_tasks(199.0, 200.0)
+    assert (done.state, done.timed, broken.state, broken.timed) == ("completed", 1, "failed", 1)
+    assert abs(done.start_seconds - 9.0) < 1e-6, "from the move to ready, not from the commit that started it"
+    assert abs(broken.start_seconds - 5.0) < 1e-6, "the delay of a retry is no wait"
+    assert dict(zip(BUCKETS, done.started_within, strict=True))[5.0] == 0
+    query(store_url, "update task set started_at = 100")
+    assert [each.start_seconds for each in store.ended_tasks(199.0, 200.0)] == [0, 0], "clocks may differ"
+
+
 def test_only_what_ended_in_that_time_is_counted(store: Store, store_url: str) -> None:
     with Runner(store_url, config=False, workflows=[counted]) as runner:
         runner.submit(counted, 1).wait(30)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conformance.store_rows import OWNER, SPEC, WORKFLOW, begin, claim_one, completed, insert, new_run, update
 from turnout.contracts.store import Store
+from turnout.errors import PreconditionFailed
 from turnout.model.names import new_run_id
 from turnout.model.rows import RunRow, TaskRow
 from turnout.model.states import RunState, TaskState
@@ -150,6 +151,25 @@ def test_waiting_counts_unfinished_runs(store: Store) -> None:
         "unfinished": 3,
         "owners": {OWNER: 1},
     }
+
+
+def test_shared_rules_are_replaced_by_compare_and_swap_and_take_a_revision(store: Store) -> None:
+    first = store.shared_routing()
+    assert (first.version, first.config, first.updated_at, first.updated_by) == (0, None, None, None)
+    revision = store.newest_revision()
+    put = store.put_shared_routing('{"rules": []}', 0, actor="ada", session_id=OWNER)
+    assert (put.version, put.config, put.updated_by) == (1, '{"rules": []}', "ada")
+    assert store.shared_routing() == put and abs(float(put.updated_at or 0) - store.clock()) < 60
+    assert store.newest_revision() == revision + 1 == store.glance(OWNER).definitions
+    for expected in (0, 2):
+        with pytest.raises(PreconditionFailed) as raised:
+            store.put_shared_routing(None, expected, actor="ada", session_id=OWNER)
+        assert raised.value.code == "stale_etag" and raised.value.fields["version"] == 1
+    assert store.put_shared_routing(put.config, 1, actor="eve", session_id=OWNER) == put
+    assert store.newest_revision() == revision + 1, "the same rules are no change"
+    removed = store.put_shared_routing(None, None, actor="eve", session_id=OWNER)
+    assert (removed.version, removed.config, removed.updated_by) == (2, None, "eve")
+    assert store.newest_revision() == revision + 2
 
 
 def test_routing_versions_are_numbered(store: Store) -> None:

@@ -18,6 +18,7 @@ from turnout.worker import Handlers, Worker, WorkerSettings
 RUNS = "/api/v1/runs"
 ROUTING = "/api/v1/routing"
 WORKERS = "/api/v1/workers"
+NONE = {"default_executor": "default", "rules": []}
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +38,36 @@ def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
 
 def test_rules_are_checked_replaced_and_read(api: RunningApi) -> None:
     admin = api.client("admin")
-    assert admin.get(ROUTING).json() == {"default_executor": "default", "rules": []}
+    first = admin.get(ROUTING)
+    assert first.json() == {"routing": NONE, "origin": "config", "version": 0}
+    assert first.headers["etag"] == '"0"'
     wanted = rules(("**::twice::*", "process"), ("**::nothing::*", "default"))
     checked = admin.post(f"{ROUTING}/validate", json=wanted).json()
     assert checked["routing"] == {"default_executor": "default", **wanted}
-    assert admin.get(ROUTING).json()["rules"] == []
-    replaced = admin.put(ROUTING, json=wanted)
-    assert replaced.status_code == 200 and admin.get(ROUTING).json()["rules"] == wanted["rules"]
-    assert admin.put(ROUTING, json={}).json()["routing"]["rules"] == []
+    assert admin.get(ROUTING).json() == first.json()
+    replaced = admin.put(ROUTING, json=wanted, headers={"If-Match": '"0"'})
+    assert replaced.status_code == 200 and replaced.headers["etag"] == '"1"'
+    found = admin.get(ROUTING).json()
+    assert found["routing"]["rules"] == wanted["rules"]
+    assert (found["origin"], found["version"], found["updated_by"]) == ("database", 1, "admin")
+    assert found["revert"].startswith("DELETE /api/v1/routing")
+    returned = admin.delete(ROUTING, headers={"If-Match": '"1"'})
+    assert (returned.status_code, returned.headers["etag"]) == (200, '"2"')
+    assert (returned.json()["routing"], returned.json()["origin"]) == (NONE, "config")
+    assert admin.get(ROUTING).json() == returned.json()
+    entries = [each for each in admin.get("/api/v1/audit").json()["entries"] if each["target"] == ROUTING]
+    assert [(each["method"], each["status"]) for each in entries[:2]] == [("DELETE", 200), ("PUT", 200)]
+
+
+def test_a_change_of_rules_names_the_version_that_it_replaces(api: RunningApi) -> None:
+    admin = api.client("admin")
+    current = admin.get(ROUTING).headers["etag"]
+    assert problem(admin.put(ROUTING, json={})) == (428, "precondition_required")
+    assert problem(admin.delete(ROUTING)) == (428, "precondition_required")
+    for tag in ('"77"', '"x"'):
+        assert problem(admin.put(ROUTING, json={}, headers={"If-Match": tag})) == (412, "stale_etag")
+        assert problem(admin.delete(ROUTING, headers={"If-Match": tag})) == (412, "stale_etag")
+    assert admin.get(ROUTING).headers["etag"] == current
 
 
 @pytest.mark.parametrize(
@@ -62,21 +85,22 @@ def test_rules_that_cannot_work_are_refused_as_a_whole(
     api: RunningApi, routing: dict[str, Any], expected: tuple[int, str]
 ) -> None:
     admin = api.client("admin")
-    assert problem(admin.put(ROUTING, json=routing)) == expected
+    assert problem(admin.put(ROUTING, json=routing, headers={"If-Match": "*"})) == expected
     assert problem(admin.post(f"{ROUTING}/validate", json=routing)) == expected
     assert problem(admin.post(f"{ROUTING}/what-if", json={"routing": routing})) == expected
-    assert admin.get(ROUTING).json() == {"default_executor": "default", "rules": []}
+    assert admin.get(ROUTING).json()["routing"] == NONE
 
 
 def test_rules_that_cannot_be_recorded_do_not_take_effect(api: RunningApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(*_: object) -> int:
+    def away(*_: object, **__: object) -> int:
         raise StoreUnreachable("the database cannot be reached")
 
     admin = api.client("admin")
     with monkeypatch.context() as patched:
-        patched.setattr(type(api.core.store), "record_routing", away)
-        assert problem(admin.put(ROUTING, json=rules(("**", "process")))) == (503, "store_unreachable")
-    assert admin.get(ROUTING).json()["rules"] == []
+        patched.setattr(type(api.core.store), "put_shared_routing", away)
+        answer = admin.put(ROUTING, json=rules(("**", "process")), headers={"If-Match": "*"})
+        assert problem(answer) == (503, "store_unreachable")
+    assert admin.get(ROUTING).json()["routing"] == NONE
 
 
 def test_other_rules_are_tried_on_decisions_that_were_made(api: RunningApi) -> None:

@@ -314,7 +314,7 @@ class Parts:
 
     @cached_property
     def definitions(self) -> DefinitionUpdates:
-        return DefinitionUpdates(self.refresh, self.claims, self.background)
+        return DefinitionUpdates(self.store, self.refresh, self.claims, self.background)
 
     def sweeper(self, *sweeps: Any) -> Sweeper:
         return Sweeper(

@@ -205,6 +205,10 @@ class MemoryStore:
         self._call("glance", session_id)
         return self.seen
 
+    def newest_revision(self) -> int:
+        self._call("newest_revision")
+        return self.seen.definitions
+
     def bury_sessions(self, *, gone: Sequence[str] = (), grace: float = 0.0, spare_holders: bool = False) -> list[str]:
         self._call("bury_sessions", tuple(gone), grace, spare_holders)
         dead = [*gone, *self.overdue]

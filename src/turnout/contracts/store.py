@@ -17,6 +17,7 @@ from turnout.model.definitions import DefinitionKind, DefinitionVersion, NewDefi
 from turnout.model.events import ExecutionResult
 from turnout.model.logs import LogLine, LogRow
 from turnout.model.retention import Deleted
+from turnout.model.routing import StoredRouting
 from turnout.model.rows import (
     Command,
     Glance,
@@ -436,6 +437,10 @@ class DefinitionStore(Protocol):
     """Keeps workflow definitions with their versions. Changes are made one after the other, whichever process makes
     them, and each wakes ``definitions``."""
 
+    def newest_revision(self) -> int:
+        """Returns the number of the newest change of a definition, or of the shared routing rules."""
+        ...
+
     def definition(self, full_name: str) -> StoredDefinition | None:
         """Returns the definition with the text of its current version; removed ones too."""
         ...
@@ -479,6 +484,24 @@ class DefinitionStore(Protocol):
         ...
 
 
+class RoutingStore(Protocol):
+    """Keeps the routing rules that all orchestrators share, and a record of every version."""
+
+    def shared_routing(self) -> StoredRouting: ...
+
+    def put_shared_routing(
+        self, config: str | None, expected: int | None, *, actor: str, session_id: str
+    ) -> StoredRouting:
+        """Replaces the shared rules, with None by those of each configuration, if their version is ``expected``; None:
+        whichever it is. Raises PreconditionFailed otherwise. Rules that are stored already change nothing. The change
+        has the next revision, and wakes ``definitions``."""
+        ...
+
+    def record_routing(self, session_id: str, config: str) -> int:
+        """Stores a version of the routing rules; returns its number."""
+        ...
+
+
 class Store(
     LedgerStore,
     OwnershipStore,
@@ -489,6 +512,7 @@ class Store(
     RetentionStore,
     AccessStore,
     DefinitionStore,
+    RoutingStore,
     FigureStore,
     Protocol,
 ):
@@ -511,8 +535,4 @@ class Store(
 
     def use(self) -> StoreUse:
         """Returns the use of its connections, and the share of time that callers waited for one since the last call."""
-        ...
-
-    def record_routing(self, session_id: str, config: str) -> int:
-        """Stores a version of the routing rules; returns its number."""
         ...

@@ -155,11 +155,13 @@ class DefaultDispatcher:
         self._decided.clear()
 
     def set_routing(self, config: RoutingConfig) -> list[str]:
-        """Replaces all rules at once, if they can work; attempts that run keep their decision."""
+        """Replaces all rules at once, if they can work; attempts that run keep their decision. May be called from any
+        thread."""
         warnings = self._checked(config, self._workflows)
         self._router = Router(config)
         self._note_use(())
-        self._decided.clear()
+        # In this order, and a new dict: a decision that is made meanwhile by the old rules stays in the old one.
+        self._decided = {}
         return warnings
 
     def check(self, config: RoutingConfig) -> list[str]:
@@ -188,17 +190,18 @@ class DefaultDispatcher:
 
     def decide(self, task: TaskSpec, workflow: WorkflowSpec, run_id: str, input: str = "") -> DispatchDecision:
         """Returns where this task of this run goes; ``input`` is the JSON text of the run's input."""
-        if self._router.per_run:
-            return decide(task, workflow, self._settings, self._router, run_id, _values(task, workflow, input))
-        known = self._decided.get(task.full_name)
+        decided, router = self._decided, self._router
+        if router.per_run:
+            return decide(task, workflow, self._settings, router, run_id, _values(task, workflow, input))
+        known = decided.get(task.full_name)
         if known is not None and known[0] is task and known[1] is workflow:
             return known[2]
         if depends_on_input(task, workflow):
-            return decide(task, workflow, self._settings, self._router, run_id, _values(task, workflow, input))
-        decision = decide(task, workflow, self._settings, self._router, run_id)
-        if len(self._decided) >= MAX_REMEMBERED_DECISIONS:
-            self._decided.clear()
-        self._decided[task.full_name] = (task, workflow, decision)
+            return decide(task, workflow, self._settings, router, run_id, _values(task, workflow, input))
+        decision = decide(task, workflow, self._settings, router, run_id)
+        if len(decided) >= MAX_REMEMBERED_DECISIONS:
+            decided.clear()
+        decided[task.full_name] = (task, workflow, decision)
         return decision
 
     def explain(

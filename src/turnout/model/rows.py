@@ -289,7 +289,7 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     unheard: bool = True
     """True if a command is open although its run has ended."""
     definitions: int = 0
-    """The number of the newest change of a workflow definition."""
+    """The number of the newest change of a workflow definition, or of the shared routing rules."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ FAMILIES: Mapping[str, str] = {
     "turnout_attempts_ended_total": "Attempts of the tasks of runs that have ended.",
     "turnout_run_duration_seconds": "Time from the submission of a run to its end.",
     "turnout_attempt_duration_seconds": "Duration of the last attempt of a task.",
-    "turnout_attempt_start_delay_seconds": "Time from the commit that started an attempt until its body began.",
+    "turnout_attempt_start_delay_seconds": "Time from when a task was ready for its last attempt until the body began.",
 }
 """Every metric with its meaning."""
 
@@ -52,7 +52,7 @@ class EndedTasks(msgspec.Struct, frozen=True):
     """The durations of those attempts, together."""
     within: tuple[int, ...]
     start_seconds: float
-    """From the commit that started each of those attempts until its body began, together."""
+    """From when each task was ready for its last attempt until the body began, together."""
     started_within: tuple[int, ...]
 
 

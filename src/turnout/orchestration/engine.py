@@ -70,7 +70,7 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Executor keys that pollers serve: their tasks are never dispatched from here."""
     scope: ClaimScope = NO_SCOPE
     refresh: Refresh | None = None
-    """Puts changes of stored definitions in force here; None: they are not used."""
+    """Puts changes of what orchestrators share in force here; None: nothing of it is used."""
     max_output_bytes: int = MAX_BYTES
     admission: Admission | None = None
     """Checks where the tasks of new runs go; None: it is not known here."""
@@ -273,7 +273,7 @@ class Engine:
                 unknown_runs=unknown_runs,
                 inbox=inbox,
                 waiters=self.waiters,
-                definitions=DefinitionUpdates(options.refresh, self.claims, self.background),
+                definitions=DefinitionUpdates(store, options.refresh, self.claims, self.background),
                 background=self.background,
             ),
             background=self.background,

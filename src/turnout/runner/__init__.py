@@ -8,6 +8,7 @@ from turnout.orchestration.coordination.settings import CoordinatorSettings, Poo
 from turnout.orchestration.settings import EngineSettings, Retention
 from turnout.runner.async_runner import AsyncRunHandle, AsyncRunner
 from turnout.runner.poller import Poller
+from turnout.runner.routing_rules import RulesInForce
 from turnout.runner.run_reader import TaskDetail
 from turnout.runner.runner import RunHandle, Runner
 from turnout.runner.views import AttemptView, RunView, TaskView
@@ -26,6 +27,7 @@ __all__ = [
     "PoolSettings",
     "PoolsSettings",
     "Retention",
+    "RulesInForce",
     "RunHandle",
     "RunView",
     "Runner",

@@ -25,6 +25,7 @@ from turnout.orchestration.settings import Retention, ended_states
 from turnout.runner.engine_loop import EngineLoop
 from turnout.runner.live_sessions import drain, find_worker, health, live_orchestrators, live_workers
 from turnout.runner.open_runs import open_counts
+from turnout.runner.routing_rules import RoutingRules, RulesInForce
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.submitter import Submitter
 
@@ -41,6 +42,8 @@ class Administration:
         store: Store,
         dispatcher: DefaultDispatcher | None,
         engine: Engine,
+        *,
+        routing: RoutingRules | None,
         submitter: Submitter,
         loop: EngineLoop,
     ) -> None:
@@ -48,6 +51,7 @@ class Administration:
         self._store = store
         self._dispatcher = dispatcher
         self._engine = engine
+        self._routing = routing
         self._submitter = submitter
         self._loop = loop
 
@@ -136,20 +140,34 @@ class Administration:
         return {task.name: dispatcher.explain(task, spec, run_id, input) for task in spec.tasks}
 
     def set_routing(self, routing: RoutingConfig) -> Future[list[str]]:
-        """Replaces all rules at once if they are valid, and records the new version."""
-        if self._dispatcher is None:
-            raise DefinitionError("this Runner has no dispatcher: there are no rules to replace", code="no_dispatcher")
+        """Replaces all rules of this Runner at once if they are valid, and records the new version."""
+        rules, dispatcher = self._rules, self._dispatcher
         self._loop.check_open()
-        dispatcher = self._dispatcher
 
         async def replace() -> list[str]:
+            assert dispatcher is not None
             dispatcher.check(routing)
             text = msgspec.json.encode(routing).decode()
             # First recorded, then in force: what cannot be recorded changes nothing.
             await self._engine.background.in_thread(self._store.record_routing, self._engine.session.id, text)
-            return dispatcher.set_routing(routing)
+            return rules.use(routing)
 
         return self._loop.call(replace())
+
+    def routing(self) -> RulesInForce:
+        """Returns the rules that this Runner decides by, and where they come from."""
+        return self._rules.in_force
+
+    def share_routing(self, routing: RoutingConfig | None, expected: int | None, actor: str) -> list[str]:
+        """Makes these the rules of all orchestrators on the database, or with None those of each configuration, if the
+        version of the shared ones is the expected one. Returns warnings. Blocks."""
+        return self._rules.share(routing, expected, actor=actor, session_id=self._engine.session.id)
+
+    @property
+    def _rules(self) -> RoutingRules:
+        if self._routing is None:
+            raise DefinitionError("there is no dispatcher here: pollers decide by its rules", code="no_dispatcher")
+        return self._routing
 
     def take(self, run_id: str) -> None:
         """Drives this run here if no live orchestrator does. Returns once one does, or the run has ended."""

@@ -26,6 +26,7 @@ from turnout.model.workers import WorkerView
 from turnout.orchestration.messages import FinishedRun, Submission
 from turnout.runner.core import Core
 from turnout.runner.log_reader import lines_of_async
+from turnout.runner.routing_rules import RulesInForce
 from turnout.runner.run_reader import TaskDetail
 from turnout.runner.runner import SubmittedRun, Submitting
 from turnout.runner.settings import runner_config
@@ -171,6 +172,9 @@ class AsyncRunner:
 
     async def set_routing(self, routing: RoutingConfig) -> builtins.list[str]:
         return await wrap_future(self.core.admin.set_routing(routing))
+
+    def routing(self) -> RulesInForce:
+        return self.core.admin.routing()
 
     async def health(self) -> dict[str, Any]:
         return await to_thread(self.core.admin.health)

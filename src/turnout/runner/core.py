@@ -29,6 +29,7 @@ from turnout.runner.composition import drives_stored, make_dispatcher, refuse_in
 from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.engine_loop import EngineLoop, close_at_exit, closed
 from turnout.runner.other_hubs import OtherHubs
+from turnout.runner.routing_rules import RoutingRules
 from turnout.runner.run_reader import RunReader
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.submitter import Submitter
@@ -62,6 +63,7 @@ class Core:
         self.workers = self._workers_executor()
         self.store = connect(self.url, lanes=config.settings.lanes, connections=config.settings.connections)
         self.definitions = self._make_definitions(config.definitions, workflows or ())
+        self.routing = self._make_routing()
         self.loop = EngineLoop()
         self.engine = Engine(
             self.loop.loop, self.store, self.registry, self.dispatcher, config.settings, self._options()
@@ -83,7 +85,15 @@ class Core:
             reader=self.reader,
             loop=self.loop,
         )
-        self.admin = Administration(config, self.store, self.dispatcher, self.engine, self.submitter, self.loop)
+        self.admin = Administration(
+            config,
+            self.store,
+            self.dispatcher,
+            self.engine,
+            routing=self.routing,
+            submitter=self.submitter,
+            loop=self.loop,
+        )
         self._open()
 
     def _make_dispatcher(self, config: RunnerConfig) -> DefaultDispatcher:
@@ -106,6 +116,18 @@ class Core:
             self.store, self.registry, settings, compile_file, tenant=tenant, workflows=workflows, hub=hub
         )
 
+    def _make_routing(self) -> RoutingRules | None:
+        if self.dispatcher is None:
+            return None
+        return RoutingRules(self.store, self.dispatcher, given=self.config.routing_given)
+
+    def _refresh_shared(self) -> None:
+        """Puts the definitions and rules that orchestrators share in force here. Blocks."""
+        if self.definitions is not None:
+            self.definitions.catalog.refresh()
+        if self.routing is not None:
+            self.routing.refresh()
+
     def _workers_executor(self) -> WorkersExecutor | None:
         if self.dispatcher is None or self.config.hub is None:
             return None
@@ -121,7 +143,7 @@ class Core:
             drives=config.drives,
             polled=frozenset(config.polling),
             scope=ClaimScope(only, stored),
-            refresh=None if self.definitions is None else self.definitions.catalog.refresh,
+            refresh=None if self.definitions is None and self.routing is None else self._refresh_shared,
             max_output_bytes=config.max_output_bytes,
             admission=self._admission(),
         )
@@ -164,6 +186,8 @@ class Core:
             self.store.open()
             if self.definitions is not None:
                 self.definitions.load()
+            if self.routing is not None:
+                self.routing.refresh()
             self.loop.start()
             self.loop.call(self._start()).result()
             if self.log_writer is not None and self.dispatcher is not None:

@@ -32,6 +32,7 @@ from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.core import Core
 from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.log_reader import lines_of
+from turnout.runner.routing_rules import RulesInForce
 from turnout.runner.run_reader import TaskDetail
 from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.submitter import Options
@@ -304,8 +305,13 @@ class Runner(Submitting):
         return self._core.submitter.draw(workflow)
 
     def set_routing(self, routing: RoutingConfig) -> builtins.list[str]:
-        """Replaces all routing rules at once, or refuses them as a whole if one is invalid. Returns warnings."""
+        """Replaces all routing rules of this Runner at once, or refuses them as a whole if one is invalid. Returns
+        warnings. From then on it does not follow the rules that orchestrators share."""
         return self._core.admin.set_routing(routing).result()
+
+    def routing(self) -> RulesInForce:
+        """Returns the routing rules that this Runner decides by, and where they come from."""
+        return self._core.admin.routing()
 
     # -- health -------------------------------------------------------------------------------------------------
     def health(self) -> dict[str, Any]:

@@ -44,6 +44,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     routing: RoutingConfig | None = None
     rules_origin: str | None = None
     """The file or variable that the rules come from; None: the program gave them."""
+    routing_given: bool = False
+    """True if the program gave the rules: those that orchestrators share do not replace them."""
     executors: Mapping[str, TaskExecutor] = {}
     workflows: Iterable[Workflow[..., Any]] | None = None
     tenant: str = DEFAULT_TENANT
@@ -113,6 +115,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
         "warnings": found.warnings,
         "database_url": url_in(found),
         "routing": found.routing,
+        "routing_given": "routing" in given,
         "rules_origin": None if "routing" in given or RULES not in found.entries else found.entries[RULES].origin,
         "tenant": found.get("tenant"),
         "polling": found.get("polling"),

@@ -56,18 +56,16 @@ def check_if_match(headers: Mapping[str, str], current: str | int | None, what: 
             "to make a new one",
             code="precondition_required",
         )
-    exists = current is not None
-    if absent and (exists if "*" in absent else exists and etag(current or "") in absent):
-        raise PreconditionFailed(f"{what} exists already", code="stale_etag", etag=etag(current or ""))
+    tag = None if current is None else etag(current)
+    if absent and tag is not None and ("*" in absent or tag in absent):
+        raise PreconditionFailed(f"{what} exists already", code="stale_etag", etag=tag)
     if not wanted:
         return
-    if not exists:
+    if tag is None:
         raise PreconditionFailed(f"{what} does not exist", code="stale_etag")
-    if "*" not in wanted and etag(current or "") not in wanted:
+    if "*" not in wanted and tag not in wanted:
         raise PreconditionFailed(
-            f"{what} has changed since it was read: the current version is {etag(current or '')}",
-            code="stale_etag",
-            etag=etag(current or ""),
+            f"{what} has changed since it was read: the current version is {tag}", code="stale_etag", etag=tag
         )
 
 

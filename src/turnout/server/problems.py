@@ -78,6 +78,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "run_cancelling": 409,
     "nothing_to_rerun": 409,
     "no_dispatcher": 409,
+    "routing_from_program": 409,
     "ambiguous_run": 409,
     "ambiguous_workflow": 409,
     "definition_unavailable": 409,

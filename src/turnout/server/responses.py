@@ -99,6 +99,7 @@ KNOWN: dict[str, TurnoutError] = {
         TooBusy("too many submissions are not durable yet"),
         HubUnavailable("worker_selector {gpu=true} on the task → workers, but the hub is not up"),
         DefinitionError("this server has no dispatcher: pollers decide by its rules", code="no_dispatcher"),
+        DefinitionError("the program of this server gave it its routing rules", code="routing_from_program"),
         InvalidRouting('rule 1 names executor "gpu", which is not registered', code="unknown_executor"),
     )
 }

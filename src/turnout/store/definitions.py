@@ -17,16 +17,19 @@ from turnout.model.definitions import (
     StoredDefinition,
 )
 from turnout.store.database import Database, Execute, json_list
+from turnout.store.revision import lock_revision, next_revision
 
 _SHOWN_RUNS = 5
 """Open runs that the refusal of a removal names."""
-TOPIC = "definitions"
 
 
 class Definitions:
     """Definitions by full name. All changes pass the row of the counter one after the other."""
 
     _database: Database
+
+    def newest_revision(self) -> int:
+        return int(self._database.read("revision")[0][0])
 
     def definition(self, full_name: str) -> StoredDefinition | None:
         rows = self._database.read("definition", full_name=full_name)
@@ -55,8 +58,8 @@ class Definitions:
                 return known
             version = known.version if known is not None and same_text else self._put_version(execute, new)
             columns = {"kind": new.kind, "origin": new.origin, "file": new.file, "version": version, "actor": new.actor}
-            execute("put_definition", full_name=new.full_name, revision=_next(execute), **columns)
-            return self._announced(execute, new.full_name)
+            execute("put_definition", full_name=new.full_name, revision=self._next(execute), **columns)
+            return _current(execute, new.full_name)
 
     def _put_version(self, execute: Execute, new: NewDefinition) -> int:
         version = int(execute("newest_definition_version", full_name=new.full_name)[0][0]) + 1
@@ -85,8 +88,8 @@ class Definitions:
             if known is not None and (known.findings == findings or uploaded):
                 return known
             given = {"kind": kind, "file": file, "findings": findings, "actor": actor}
-            execute("put_findings", full_name=full_name, revision=_next(execute), **given)
-            return self._announced(execute, full_name)
+            execute("put_findings", full_name=full_name, revision=self._next(execute), **given)
+            return _current(execute, full_name)
 
     def remove_definition(
         self, full_name: str, expected: int | None, actor: str, *, with_open_runs: bool = False
@@ -98,18 +101,15 @@ class Definitions:
             _compare(full_name, known, expected)
             if not with_open_runs:
                 _refuse_open_runs(execute, full_name)
-            execute("remove_definition", full_name=full_name, actor=actor, revision=_next(execute))
-            return self._announced(execute, full_name)
+            execute("remove_definition", full_name=full_name, actor=actor, revision=self._next(execute))
+            return _current(execute, full_name)
 
     def recent_runs(self, workflows: Sequence[str], limit: int) -> dict[str, list[RecentRun]]:
         rows = self._database.read("recent_runs", workflows=json_list(workflows), limit=limit) if workflows else []
         return {name: _recent_runs(text or "[]") for name, text in rows}
 
-    def _announced(self, execute: Execute, full_name: str) -> StoredDefinition:
-        """Returns the definition as it is now. Other processes are notified with the commit."""
-        if self._database.dialect == "postgres":
-            execute("notify", topic=TOPIC)
-        return _definition(execute("definition", full_name=full_name)[0])
+    def _next(self, execute: Execute) -> int:
+        return next_revision(self._database, execute)
 
 
 _recent_runs = msgspec.json.Decoder(list[RecentRun]).decode
@@ -117,13 +117,13 @@ _recent_runs = msgspec.json.Decoder(list[RecentRun]).decode
 
 def _locked(execute: Execute, full_name: str) -> StoredDefinition | None:
     """Returns the definition, which no other process changes until this transaction ends."""
-    execute("lock_revision")
+    lock_revision(execute)
     rows = execute("definition", full_name=full_name)
     return _definition(rows[0]) if rows else None
 
 
-def _next(execute: Execute) -> int:
-    return int(execute("next_revision")[0][0])
+def _current(execute: Execute, full_name: str) -> StoredDefinition:
+    return _definition(execute("definition", full_name=full_name)[0])
 
 
 def _compare(full_name: str, known: StoredDefinition | None, expected: int | None) -> None:

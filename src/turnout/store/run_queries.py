@@ -114,6 +114,3 @@ class RunQueries:
     def about(self) -> StoreFacts:
         version, now, schema = self._database.read("about")[0]
         return StoreFacts(version=str(version), now=float(now), schema=int(schema))
-
-    def record_routing(self, session_id: str, config: str) -> int:
-        return int(self._database.write("record_routing", session=session_id, config=config)[0][0])

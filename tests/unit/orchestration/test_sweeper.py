@@ -446,28 +446,25 @@ def test_a_run_is_taken_as_soon_as_its_owners_lease_is_over(build: Build, loop: 
 def test_definitions_are_refreshed_when_a_notification_or_the_sweep_shows_a_change(
     build: Build, loop: ManualLoop
 ) -> None:
-    revisions = iter([1, 1, 4])
     calls: list[int] = []
-
-    def refresh() -> int:
-        calls.append(next(revisions))
-        return calls[-1]
-
-    parts = build(GRAPH, refresh=refresh)
+    parts = build(GRAPH, refresh=lambda: calls.append(parts.store.seen.definitions))
     sweeper = parts.sweeper()
+    parts.store.seen = seen(definitions=1)
     loop.run(parts.notifications.handle({"definitions"}))
     assert calls == [1] and claims_wanted(parts) == 1, "runs may be claimable that were not before"
-    parts.store.seen = seen(definitions=1)
+    asked = len(parts.store.calls("newest_revision"))
     loop.run(sweeper._sweep())
-    assert calls == [1], "an idle sweep asks nothing more"
     loop.run(parts.notifications.handle({"runs", "finished"}))
-    assert calls == [1]
+    assert calls == [1] and len(parts.store.calls("newest_revision")) == asked, "an idle sweep asks nothing more"
     loop.run(parts.notifications.handle({"any"}))
-    assert calls == [1, 1]
+    assert calls == [1], "what is in force is not read again"
+    parts.store.seen = seen(definitions=3)
+    loop.run(parts.notifications.handle({"any"}))
+    assert calls == [1, 3]
     parts.store.seen = seen(definitions=4)
     loop.run(sweeper._sweep())
     loop.run(sweeper._sweep())
-    assert calls == [1, 1, 4]
+    assert calls == [1, 3, 4]
 
 
 def test_an_orchestrator_without_definitions_asks_for_none(build: Build, loop: ManualLoop) -> None:
@@ -475,4 +472,4 @@ def test_an_orchestrator_without_definitions_asks_for_none(build: Build, loop: M
     parts.store.seen = seen(definitions=7)
     loop.run(parts.sweeper()._sweep())
     loop.run(parts.notifications.handle({"definitions", "any"}))
-    assert parts.store.calls("definitions") == []
+    assert parts.store.calls("newest_revision") == []

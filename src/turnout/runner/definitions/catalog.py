@@ -141,8 +141,8 @@ class Catalog:
         ]
 
     # -- changes --------------------------------------------------------------------------------------------------
-    def refresh(self) -> int:
-        """Reads what has changed in the store, and puts it in force here. Returns the newest revision."""
+    def refresh(self) -> None:
+        """Reads what has changed in the store, and puts it in force here."""
         with self._lock:
             changed = self._store.definitions(since=self.revision)
             mine = [each for each in changed if each.full_name.partition("::")[0] == self.tenant]
@@ -150,7 +150,6 @@ class Catalog:
                 self._apply(mine)
             if changed:
                 self.revision = changed[-1].revision
-            return self.revision
 
     def add_python(
         self, workflows: Sequence[AnyWorkflow], tasks: Mapping[str, AnyTask], *, replace: bool = False

@@ -14,6 +14,7 @@ from litestar.params import HeaderParameter, PathParameter
 from turnout.authoring.yaml.findings import has_errors
 from turnout.errors import RequestError
 from turnout.runner.definitions.names import checked_name
+from turnout.server.api.parameters import IfMatch
 from turnout.server.api.types.workflows import MAX_TEXT, DefinitionText, Validation, WorkflowDetail
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import ByCaller, Context
@@ -25,10 +26,6 @@ from turnout.server.workflow_views import WorkflowViews
 WorkflowName = Annotated[
     str,
     PathParameter(max_length=400, description="The name of a workflow; `package::name` or the full name if needed."),
-]
-IfMatch = Annotated[
-    str | None,
-    HeaderParameter(name="If-Match", max_length=400, description='The ETag of the version that is changed, as `"7"`.'),
 ]
 IfNoneMatch = Annotated[
     str | None,

@@ -38,6 +38,10 @@ IdempotencyKey = Annotated[
         "one workflow.",
     ),
 ]
+IfMatch = Annotated[
+    str | None,
+    HeaderParameter(name="If-Match", max_length=400, description='The ETag of the version that is changed, as `"7"`.'),
+]
 LastEventId = Annotated[
     str | None,
     HeaderParameter(

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from asyncio import wrap_future
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
-from litestar import Controller, get, post, put
+from litestar import Controller, Request, Response, delete, get, post, put
 from litestar.params import JSONBody
 
 from turnout.dispatcher import DefaultDispatcher
 from turnout.dispatcher.placement import depends_on_input
-from turnout.dispatcher.routing import Router
+from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.what_if import PastDecision, replay
 from turnout.errors import DefinitionError, RunNotFound
 from turnout.model.events import DispatchDecision
+from turnout.server.api.parameters import IfMatch
 from turnout.server.api.types.routing import (
+    REVERT,
     CheckedRouting,
     Decision,
     Difference,
     Routing,
+    RoutingInForce,
     Rule,
     WhatIfRequest,
     WhatIfResult,
     difference_of,
-    routing_of,
+    in_force_of,
 )
 from turnout.server.context import ServerContext
-from turnout.server.dependencies import Context
+from turnout.server.dependencies import ByCaller, Context
 from turnout.server.guards import requires
+from turnout.server.preconditions import check_if_match, etag
 from turnout.server.responses import RUN_ID, answers
 
 EXAMPLE = Routing(rules=(Rule(pattern="**::ml::*", executor="workers", labels={"gpu": "true"}),))
 CHECKED_EXAMPLE = CheckedRouting(routing=EXAMPLE, warnings=[])
+SHARED_EXAMPLE = RoutingInForce(
+    routing=EXAMPLE, origin="database", version=3, updated_at=1_760_000_000.4, updated_by="ada", revert=REVERT
+)
+CHANGES = ("precondition_required", "stale_etag", "no_dispatcher", "routing_from_program")
+ADMIN = [requires("admin")]
 
 
 class RoutingController(Controller):
@@ -44,11 +54,12 @@ class RoutingController(Controller):
     @get(
         operation_id="get_routing",
         summary="Get the routing rules",
-        responses=answers(Routing, "no_dispatcher", example=EXAMPLE, description="The rules in force."),
+        responses=answers(RoutingInForce, "no_dispatcher", example=SHARED_EXAMPLE, description="The rules in force."),
     )
-    async def get_routing(self, context: Context) -> Routing:
-        """The rules that this server decides by."""
-        return routing_of(_dispatcher(context).routing)
+    async def get_routing(self, context: Context) -> Response[RoutingInForce]:
+        """The rules that this server decides by, where they come from, and how to return to those of the configuration.
+        The ETag is for `If-Match` of a change."""
+        return _in_force(context)
 
     @post(
         "/validate",
@@ -72,22 +83,48 @@ class RoutingController(Controller):
     @put(
         operation_id="replace_routing",
         summary="Replace the routing rules",
-        guards=[requires("admin")],
+        guards=ADMIN,
         responses=answers(
-            CheckedRouting,
+            RoutingInForce,
             "unknown_executor",
-            "no_dispatcher",
+            *CHANGES,
             takes_body=True,
-            example=CHECKED_EXAMPLE,
+            example=SHARED_EXAMPLE,
             description="The rules are in force.",
         ),
     )
-    async def replace(self, context: Context, data: JSONBody[Routing]) -> CheckedRouting:
-        """Replaces all rules of this server at once, or refuses them as a whole if one is invalid. The new version is
-        recorded in the database; attempts that run keep their decision. Other servers on the same database keep
-        their rules: send the request to each, or change their configuration. A restart returns to the configuration."""
-        warnings = await wrap_future(context.core.admin.set_routing(data.config()))
-        return CheckedRouting(routing=data, warnings=warnings)
+    async def replace(
+        self,
+        context: Context,
+        caller: ByCaller,
+        request: Request[Any, Any, Any],
+        data: JSONBody[Routing],
+        if_match: IfMatch = None,
+    ) -> Response[RoutingInForce]:
+        """Replaces all rules at once, or refuses them as a whole if one is invalid. They are stored in the database:
+        within a second every server and Runner on it decides by them, unless its program gave it rules, and also after
+        a restart. Attempts that run keep their decision."""
+        warnings = await context.in_thread(_change, context, request, data.config(), caller.name)
+        return _in_force(context, warnings)
+
+    @delete(
+        status_code=200,
+        operation_id="delete_routing",
+        summary="Return to the rules of the configuration",
+        guards=ADMIN,
+        responses=answers(
+            RoutingInForce,
+            *CHANGES,
+            example=RoutingInForce(routing=EXAMPLE, origin="config", file="turnout.toml", version=4),
+            description="The rules of the configuration are in force.",
+        ),
+    )
+    async def delete_routing(
+        self, context: Context, caller: ByCaller, request: Request[Any, Any, Any], if_match: IfMatch = None
+    ) -> Response[RoutingInForce]:
+        """Deletes the rules in the database: every server decides by those of its own configuration."""
+        await context.in_thread(_change, context, request, None, caller.name)
+        return _in_force(context)
 
     @post(
         "/what-if",
@@ -128,6 +165,23 @@ class RoutingController(Controller):
             )
 
         return await context.in_thread(compare)
+
+
+def _in_force(context: ServerContext, warnings: Sequence[str] = ()) -> Response[RoutingInForce]:
+    found = in_force_of(context.core.admin.routing(), context.core.config.rules_origin, warnings)
+    return Response(found, headers={"ETag": etag(found.version)})
+
+
+def _change(
+    context: ServerContext, request: Request[Any, Any, Any], routing: RoutingConfig | None, actor: str
+) -> list[str]:
+    """Replaces the shared rules, and returns warnings. Raises PreconditionFailed if the request is not based on the
+    current version. Blocks."""
+    admin = context.core.admin
+    admin.routing()
+    current = context.store.shared_routing().version
+    check_if_match(request.headers, current, "the set of routing rules")
+    return admin.share_routing(routing, current, actor)
 
 
 def _dispatcher(context: ServerContext) -> DefaultDispatcher:

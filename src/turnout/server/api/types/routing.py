@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -10,6 +11,7 @@ from msgspec import Meta
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.dispatcher.what_if import ChangedDecision
 from turnout.model.events import DispatchDecision
+from turnout.runner.routing_rules import RoutingOrigin, RulesInForce
 
 MAX_RULES = 1_000
 MAX_REPLAYED = 10_000
@@ -43,6 +45,28 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             RoutingRule(each.pattern, each.executor, each.labels, each.percent, each.shadow) for each in self.rules
         )
         return RoutingConfig(self.default_executor, rules)
+
+
+class RoutingInForce(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The rules that a server decides by, and where they come from."""
+
+    routing: Routing
+    origin: RoutingOrigin
+    """``config``: the configuration of the server. ``database``: they were put through the API, and every server on the
+    database has them. ``program``: the program of the server gave them."""
+    file: str | None = None
+    """The file or variable of the configuration that the rules come from."""
+    version: int
+    """The number of the last change through the API; 0: there was none. It is the ETag."""
+    updated_at: float | None = None
+    """Seconds since 1970 of the last change through the API."""
+    updated_by: str | None = None
+    problem: str | None = None
+    """Why the rules in the database are not in force on this server: they cannot work with its executors."""
+    revert: str | None = None
+    """How to return every server to the rules of its configuration."""
+    warnings: list[str] = []
+    """After a change: what is doubtful about the rules."""
 
 
 class CheckedRouting(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +111,23 @@ class WhatIfResult(msgspec.Struct, frozen=True, kw_only=True):
     """Decisions that were looked at."""
     differences: list[Difference]
     warnings: list[str]
+
+
+REVERT = "DELETE /api/v1/routing with If-Match: the ETag"
+
+
+def in_force_of(found: RulesInForce, file: str | None, warnings: Sequence[str] = ()) -> RoutingInForce:
+    return RoutingInForce(
+        routing=routing_of(found.routing),
+        origin=found.origin,
+        file=file if found.origin == "config" else None,
+        version=found.version,
+        updated_at=found.updated_at,
+        updated_by=found.updated_by,
+        problem=found.problem,
+        revert=REVERT if found.origin == "database" or found.problem is not None else None,
+        warnings=list(warnings),
+    )
 
 
 def routing_of(config: RoutingConfig) -> Routing:

@@ -1,3 +1,6 @@
+-- name: revision
+select revision from definition_revision where id = 1
+
 -- name: lock_revision
 -- SQLite has one writer at a time.
 select revision from definition_revision where id = 1 /*pg for update */

@@ -207,9 +207,6 @@ from (
 ) as unfinished
 group by 1, 2
 
--- name: record_routing
-insert into routing (session, config, created_at) values (:session, :config, :now) returning number
-
 -- name: about
 select /*pg current_setting('server_version') */ /*sqlite sqlite_version() */, :now,
     (select max(number) from migration)
