@@ -1,10 +1,8 @@
-"""Holds and reads schedules, and checks cron expressions."""
+"""Holds and reads schedules."""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -12,71 +10,7 @@ from turnout.authoring.yaml.forms import Form, Schema, Several
 from turnout.authoring.yaml.nodes import Node, Scalar, Table
 from turnout.authoring.yaml.read_state import Reading
 from turnout.authoring.yaml.tables import Key, TableForm
-
-MACROS = frozenset(["@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"])
-
-_MONTHS = {name: place for place, name in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"), 1)}
-_DAYS = {name: place for place, name in enumerate(re.findall("...", "sunmontuewedthufrisat"))}
-_FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
-    ("minute", 0, 59, {}),
-    ("hour", 0, 23, {}),
-    ("day of the month", 1, 31, {}),
-    ("month", 1, 12, _MONTHS),
-    ("day of the week", 0, 7, _DAYS),
-)
-_PART = re.compile(r"(\*|\w+)(?:-(\w+))?(?:/(\w+))?")
-_ZONE = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
-
-
-def cron_problem(expression: str) -> str | None:
-    """Returns what is wrong with a cron expression of five fields, which a time zone may precede."""
-    if zone := _ZONE.match(expression):
-        if not _is_zone(zone[1]):
-            return f"there is no time zone {zone[1]!r}; write one such as Europe/Berlin"
-        expression = expression[zone.end() :]
-    if expression.strip() in MACROS:
-        return None
-    fields = expression.split()
-    if len(fields) != 5:
-        return f"it has {len(fields)} fields; write five: minute, hour, day of the month, month, day of the week"
-    for text, (name, least, most, words) in zip(fields, _FIELDS, strict=True):
-        for part in text.split(","):
-            if problem := _part_problem(part, least, most, words):
-                return f"its {name} is {text!r}; {problem}"
-    return None
-
-
-def _part_problem(part: str, least: int, most: int, words: dict[str, int]) -> str | None:
-    right = f"write numbers from {least} to {most}, or *"
-    found = _PART.fullmatch(part)
-    if found is None:
-        return right
-    first, last = (_number(each, words) for each in found.group(1, 2))
-    if first is None or (found[2] is not None and (found[1] == "*" or last is None)):
-        return right
-    if found[1] != "*" and not least <= first <= most:
-        return right
-    if last is not None and not first <= last <= most:
-        return f"a range goes upwards, to {most} at most"
-    if found[3] is not None and not (found[3].isdecimal() and 1 <= int(found[3][:6]) <= most):
-        return f"a step is a number from 1 to {most}"
-    return None
-
-
-def _number(text: str | None, words: dict[str, int]) -> int | None:
-    if text == "*":
-        return 0
-    if text is None:
-        return None
-    return int(text[:6]) if text.isascii() and text.isdecimal() else words.get(text.lower())
-
-
-def _is_zone(name: str) -> bool:
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        return False
-    return True
+from turnout.model.cron import cron_problem
 
 
 class Cron(Form[str]):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.kit.workflow_text import error_of, keys_of, notes_of
-from turnout.authoring.yaml.schedules import Schedule, cron_problem
+from turnout.authoring.yaml.schedules import Schedule
+from turnout.model.cron import cron_problem
 
 
 @pytest.mark.parametrize(
