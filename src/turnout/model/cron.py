@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -35,7 +35,7 @@ _FIELDS: tuple[tuple[str, int, int, dict[str, int]], ...] = (
 )
 _PART = re.compile(r"(\*|\w+)(?:-(\w+))?(?:/(\w+))?")
 _ZONE = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
-_START = datetime(2000, 1, 1, tzinfo=timezone.utc)
+_START = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def cron_problem(expression: str) -> str | None:

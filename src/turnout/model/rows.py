@@ -290,6 +290,10 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """True if a command is open although its run has ended."""
     definitions: int = 0
     """The number of the newest change of a workflow definition."""
+    schedules: int = 0
+    """The number of the newest change of a schedule."""
+    undone: bool = True
+    """True if a schedule has fired and its run is still to be started."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

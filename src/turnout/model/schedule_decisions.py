@@ -55,7 +55,7 @@ REASONS = {
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about a schedule when due times are decided."""
+    """The facts about a schedule that its decisions depend on."""
 
     now: float
     """The time by the database's clock."""

@@ -34,7 +34,7 @@ MAX_JITTER = 86_400.0
 
 
 class ScheduleSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """When a workflow runs by itself. Exactly one of ``cron``, ``every`` and ``at`` is set."""
+    """The times at which a workflow runs by itself. Exactly one of ``cron``, ``every`` and ``at`` is set."""
 
     name: str
     """Identifies the schedule within its workflow. What is stored about it survives other changes."""
@@ -57,7 +57,7 @@ class ScheduleSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def timing(self) -> tuple[str, int, float | None, str, float]:
-        """What determines the due times. If it changes, the schedule begins anew."""
+        """The fields that determine the due times. If one changes, the schedule begins anew."""
         return self.cron, self.every, self.at, self.timezone, self.jitter
 
     @property

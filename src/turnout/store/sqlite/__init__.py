@@ -23,6 +23,7 @@ from turnout.store.retention import RetentionOfRuns
 from turnout.store.run_changes import RunChanges
 from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
+from turnout.store.schedules import Schedules
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
@@ -73,7 +74,17 @@ def _is_sqlite(path: Path) -> bool:
 
 
 class SqliteStore(
-    Ownership, Messages, RunQueries, RunLists, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+    Ownership,
+    Messages,
+    RunQueries,
+    RunLists,
+    RunChanges,
+    Logs,
+    RetentionOfRuns,
+    AccessTables,
+    Definitions,
+    Schedules,
+    Figures,
 ):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
