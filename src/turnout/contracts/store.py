@@ -368,8 +368,8 @@ class RetentionStore(Protocol):
 
     def prune_rest(self, older_than: float) -> Deleted:
         """Deletes what nothing refers to and no live session can refer to: versions of workflows without runs, ended
-        sessions, replaced routing rules, decisions about due times that were carried out; each only if it has been so for
-        this many seconds."""
+        sessions, replaced routing rules, settled decisions about due times; each only if it has been so for this many
+        seconds."""
         ...
 
     def take_duty(self, name: str, session_id: str, every: float) -> bool:
@@ -556,11 +556,11 @@ class ScheduleStore(Protocol):
         ...
 
     def settle_decisions(self, *, opened: Sequence[int] = (), closed: Sequence[int] = ()) -> None:
-        """Marks decisions as carried out. Whether the runs of opened ones have ended is of interest later."""
+        """Marks decisions as settled. Whether the runs of opened ones have ended is of interest later."""
         ...
 
     def refuse_decision(self, decision_id: int, reason: str) -> None:
-        """Makes a decision that cannot be carried out a skip."""
+        """Makes a decision that cannot take effect a skip."""
         ...
 
     def schedule_decisions(

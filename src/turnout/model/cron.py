@@ -12,8 +12,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+import msgspec
 from cronsim import CronSim, CronSimError
 
+BAD_SCHEDULE = "bad_schedule"
+UNKNOWN_TIMEZONE = "unknown_timezone"
+NEVER_FIRES = "schedule_never_fires"
 MACROS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -38,7 +42,14 @@ _ZONE = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
 _START = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-def cron_problem(expression: str) -> str | None:
+class Problem(msgspec.Struct, frozen=True):
+    """The fault of an expression or of a time zone."""
+
+    code: str
+    message: str
+
+
+def cron_problem(expression: str) -> Problem | None:
     """Returns what is wrong with a cron expression of five fields, which a time zone may precede."""
     if zone := _ZONE.match(expression):
         if problem := zone_problem(zone[1]):
@@ -48,20 +59,21 @@ def cron_problem(expression: str) -> str | None:
         return None
     fields = expression.split()
     if len(fields) != 5:
-        return f"it has {len(fields)} fields; write five: minute, hour, day of the month, month, day of the week"
+        right = "write five: minute, hour, day of the month, month, day of the week"
+        return Problem(BAD_SCHEDULE, f"it has {len(fields)} fields; {right}")
     for text, (name, least, most, words) in zip(fields, _FIELDS, strict=True):
         for part in text.split(","):
             if problem := _part_problem(part, least, most, words):
-                return f"its {name} is {text!r}; {problem}"
+                return Problem(BAD_SCHEDULE, f"its {name} is {text!r}; {problem}")
     return _never(" ".join(fields))
 
 
-def zone_problem(name: str) -> str | None:
+def zone_problem(name: str) -> Problem | None:
     """Returns what is wrong with the name of a time zone."""
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        return f"there is no time zone {name[:60]!r}; write one such as Europe/Berlin"
+        return Problem(UNKNOWN_TIMEZONE, f"there is no time zone {name[:60]!r}; write one such as Europe/Berlin")
     return None
 
 
@@ -92,11 +104,11 @@ def cron_times(fields: str, zone: str, start: float, *, backwards: bool = False)
 
 
 @lru_cache(maxsize=1_000)
-def _never(fields: str) -> str | None:
+def _never(fields: str) -> Problem | None:
     try:
         next(CronSim(fields, _START))
     except (StopIteration, CronSimError):
-        return "it never fires: no month has that day"
+        return Problem(NEVER_FIRES, "it never fires: none of its months has that day")
     return None
 
 

@@ -294,6 +294,8 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """The number of the newest change of a schedule."""
     undone: bool = True
     """True if a schedule has fired and its run is still to be started."""
+    now: float = 0.0
+    """The time by the database's clock."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

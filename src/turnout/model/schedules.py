@@ -61,6 +61,11 @@ class ScheduleSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return self.cron, self.every, self.at, self.timezone, self.jitter
 
     @property
+    def keeps_open(self) -> bool:
+        """True if decisions depend on whether earlier runs of the schedule have ended."""
+        return self.action == "start" and self.overlap != "allow"
+
+    @property
     def expression(self) -> str:
         """The times as an author would write them."""
         if self.cron:

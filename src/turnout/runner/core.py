@@ -123,6 +123,7 @@ class Core:
             scope=ClaimScope(only, stored),
             refresh=None if self.definitions is None else self.definitions.catalog.refresh,
             max_output_bytes=config.max_output_bytes,
+            schedules=config.schedules,
             admission=self._admission(),
         )
 

@@ -98,7 +98,7 @@ class Ownership:
         return [_session(row) for row in self._database.read("live_sessions")]
 
     def glance(self, session_id: str) -> Glance:
-        found, owns, unowned, overdue, unheard, definitions, schedules, undone = self._database.read(
+        found, owns, unowned, overdue, unheard, definitions, schedules, undone, now = self._database.read(
             "glance", session=session_id
         )[0]
         sessions = tuple(_session(tuple(row)) for row in msgspec.json.decode(found or "[]", type=list[list[Any]]))
@@ -111,6 +111,7 @@ class Ownership:
             definitions=int(definitions),
             schedules=int(schedules),
             undone=bool(undone),
+            now=float(now),
         )
 
     def session_health(self) -> list[SessionHealth]:

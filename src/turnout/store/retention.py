@@ -55,7 +55,7 @@ class RetentionOfRuns:
         )
 
     def _prune_decisions(self, age: float) -> int:
-        """Deletes decisions that were carried out, some at a time."""
+        """Deletes settled decisions, some at a time."""
         total = 0
         while gone := len(self._database.write("prune_decisions", age=age, limit=MAX_DELETED)):
             total += gone

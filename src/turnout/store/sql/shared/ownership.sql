@@ -67,7 +67,8 @@ select
         where run.id = command.run_id and run.state in ('completed', 'failed', 'cancelled'))),
     (select revision from definition_revision),
     (select revision from schedule_revision),
-    exists (select 1 from schedule_decision where state = 'pending')
+    exists (select 1 from schedule_decision where state = 'pending'),
+    :now
 
 -- name: session_health
 select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,

@@ -106,5 +106,8 @@ where schedule_id = :schedule and kind <> 'manual' and outcome = 'fired' and due
 
 -- name: prune_decisions
 delete from schedule_decision where id in (
-    select id from schedule_decision where state = 'closed' and decided_at < :now - :age limit :limit)
+    select id from schedule_decision as old where old.decided_at < :now - :age and (old.state = 'closed'
+        or old.state = 'open' and not exists (select 1 from run
+            where run.id = old.run_id and run.state in ('pending', 'running', 'paused', 'cancelling')))
+    limit :limit)
 returning 1
