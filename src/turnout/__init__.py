@@ -14,6 +14,7 @@ from turnout.authoring.default_runner import set_default_runner_factory
 if TYPE_CHECKING:
     from turnout.authoring.injection import Context, injected
     from turnout.authoring.remote import remote
+    from turnout.authoring.schedules import Schedule
     from turnout.authoring.shell import shell
     from turnout.authoring.task import Task, task
     from turnout.authoring.workflow import Workflow, workflow
@@ -38,6 +39,7 @@ __all__ = [
     "RoutingRule",
     "RunOutcome",
     "Runner",
+    "Schedule",
     "Task",
     "TaskInfo",
     "TaskOutcome",
@@ -63,6 +65,7 @@ __all__ = [
 _HOMES = {
     "turnout.authoring.injection": ("Context", "injected"),
     "turnout.authoring.remote": ("remote",),
+    "turnout.authoring.schedules": ("Schedule",),
     "turnout.authoring.shell": ("shell",),
     "turnout.authoring.task": ("Task", "task"),
     "turnout.authoring.workflow": ("Workflow", "workflow"),

@@ -29,6 +29,8 @@ from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.messages import Submission
 from turnout.orchestration.reply import Reply
 from turnout.orchestration.run_requests import RunRequests
+from turnout.orchestration.schedules.effects import ScheduleEffects
+from turnout.orchestration.schedules.evaluation import Schedules
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.affinity import RunAffinity
@@ -95,10 +97,12 @@ class Parts:
         drives: bool = True,
         store: MemoryStore | None = None,
         refresh: Refresh | None = None,
+        schedules: bool = False,
         **capacity: int,
     ) -> None:
         self.loop = loop
         self.refresh = refresh
+        self.has_schedules = schedules
         self.store: Any = store or MemoryStore()
         self.journal: list[str] = self.store.journal
         """Reservations, commits and dispatches in their order."""
@@ -309,7 +313,27 @@ class Parts:
             inbox=self.inbox,
             waiters=self.waiters,
             definitions=self.definitions,
+            schedules=self.schedules,
             background=self.background,
+        )
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        effects = ScheduleEffects(
+            self.store,
+            self.registry,
+            requests=RunRequests(self.registry, None, MAX_BYTES),
+            submissions=self.submissions,
+            commands=self.commands,
+            background=self.background,
+        )
+        return Schedules(
+            self.store,
+            self.registry,
+            self.session,
+            effects=effects,
+            background=self.background,
+            enabled=self.has_schedules,
         )
 
     @cached_property

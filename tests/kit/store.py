@@ -55,7 +55,7 @@ class MemoryStore:
         self.alive_holders: set[str] = set()
         self.known_holders: dict[str, Holder] = {}
         self.health: list[SessionHealth] = []
-        self.seen = Glance(owns=False, unowned=False, overdue=False, unheard=False)
+        self.seen = Glance(owns=False, unowned=False, overdue=False, unheard=False, undone=False)
         self.overdue: list[str] = []
         """Sessions whose leases are over."""
         self.lapsed: list[tuple[str, int, int, str]] = []

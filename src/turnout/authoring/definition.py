@@ -15,10 +15,11 @@ import msgspec
 from turnout.authoring.annotations import RETURN
 from turnout.authoring.task import Task
 from turnout.authoring.workflow_sources import Source
-from turnout.errors import InvalidInput, WrongType
+from turnout.errors import InputError, InvalidInput, InvalidWorkflow, WrongType
 from turnout.model.annotations import ConversionError
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
+from turnout.model.schedules import ScheduleSpec, params_at
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
 _HISTORY = re.compile(r"_+|_+\d+")
@@ -29,15 +30,23 @@ class Definition:
     """The spec and the functions of a workflow, for its runs. It does not keep the workflow's object alive."""
 
     def __init__(
-        self, workflow: object, spec: WorkflowSpec, tasks: Mapping[str, Task[..., Any]], source: Source
+        self,
+        workflow: object,
+        spec: WorkflowSpec,
+        tasks: Mapping[str, Task[..., Any]],
+        source: Source,
+        schedules: tuple[ScheduleSpec, ...] = (),
     ) -> None:
         self.spec = spec
+        self.schedules = schedules
         self.tasks = tasks
         self.source = source
         self.children: dict[str, Definition] = {}
         """The definitions of the workflows that it calls, by full name."""
         self._origin = weakref.ref(workflow)
         self._named = bool(names_of(workflow, source.home))
+        for schedule in schedules:
+            self._check(schedule)
 
     @cached_property
     def graph(self) -> Graph:
@@ -102,6 +111,20 @@ class Definition:
                 value=value,
             ) from error
 
+    def _check(self, schedule: ScheduleSpec) -> None:
+        """Raises InvalidWorkflow if the runs of the schedule would be refused."""
+        if schedule.action == "stop":
+            return
+        try:
+            self.bind(**params_at(schedule, 0.0))
+        except InputError as error:
+            raise InvalidWorkflow(
+                f"params of schedule {schedule.name!r} do not fit workflow {self.spec.name!r}: {error.message}",
+                code="bad_schedule_params",
+                field="params",
+                schedule=schedule.name,
+            ) from error
+
     # -- comparison -----------------------------------------------------------------------------------------------
     def is_of(self, workflow: object) -> bool:
         """True if this is the definition of that object."""
@@ -111,6 +134,7 @@ class Definition:
         """True if both have the same graph and the same functions."""
         return (
             self.spec == other.spec
+            and self.schedules == other.schedules
             and _returns(self.source) == _returns(other.source)
             and all(_alike(task, other.tasks[name]) for name, task in self.tasks.items())
         )

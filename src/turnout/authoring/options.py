@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias, TypedDict, get_args
 
+from turnout.authoring.schedules import Scheduled
 from turnout.errors import InvalidInput, InvalidWorkflow
 from turnout.model.deferral import condition_ref
 from turnout.model.durations import Duration, seconds
@@ -86,6 +87,10 @@ class WorkflowOptions(TypedDict, total=False):
     """Applies to tasks without a selector of their own. A label may take the value of a parameter: ``"${zone}"``."""
     affinity: Affinity
     """``"run"``: the tasks of a run that these labels place all go to one worker. None: each to any that matches."""
+    schedule: Scheduled
+    """When the workflow runs by itself: a cron expression, a ``Schedule``, or a list of these. A server runs it."""
+    timezone: str
+    """The time zone of the schedules that have none of their own, by default ``"UTC"``."""
     on_success: Hooks
     """Called when everything else of the run has ended and the run completes."""
     on_failure: Hooks

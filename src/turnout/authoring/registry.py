@@ -46,6 +46,8 @@ class Registry:
         """Of open runs that belong to another definition than that of their creation, by run."""
         self._by_ref: dict[str, AnyTask | None] = {}
         """None if several functions have the same reference."""
+        self.revision = 0
+        """Changes with the workflows."""
         self._latest = -math.inf
         """The creation time of the newest run of this program."""
 
@@ -93,6 +95,7 @@ class Registry:
         """Forgets the workflow: there are no new runs of it here. Open runs go on."""
         with self._lock:
             self._today = {name: each for name, each in self._today.items() if name != workflow_full_name}
+            self.revision += 1
 
     def _put(self, full_name: str, made: Definition, tenant: str, *, former: Definition | None) -> None:
         for task in made.tasks.values():
@@ -110,6 +113,7 @@ class Registry:
             del periods[:-MAX_PERIODS]
         # A new dict: other threads may be iterating over the old one.
         self._today = {**self._today, full_name: made}
+        self.revision += 1
 
     def _add_ref(self, task: AnyTask) -> None:
         known = self._by_ref.setdefault(task.ref, task)

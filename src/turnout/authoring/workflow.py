@@ -18,10 +18,12 @@ from turnout.authoring.graph_builder import GraphBuilder, current_drawing
 from turnout.authoring.hooks import add_hooks
 from turnout.authoring.options import Hooks, TaskOptions, WorkflowOptions, optional_seconds, selector
 from turnout.authoring.refs import author, place, raised_at
+from turnout.authoring.schedules import DEFAULT_TIMEZONE, schedule_specs
 from turnout.authoring.task import Task
 from turnout.authoring.workflow_sources import ContextSource, FunctionSource, Source
 from turnout.errors import DefinitionError, InvalidWorkflow, TurnoutError
 from turnout.model.durations import Duration
+from turnout.model.schedules import ScheduleSpec
 from turnout.model.spec import Affinity, Body, TaskSpec, WorkerSelector, WorkflowSpec
 from turnout.model.step_containment import contained
 from turnout.model.validation import validate
@@ -89,6 +91,9 @@ class Workflow(Generic[P, R]):
             "on_cancel": options.get("on_cancel"),
             "on_exit": options.get("on_exit"),
         }
+        self.schedules: tuple[ScheduleSpec, ...] = schedule_specs(
+            options.get("schedule"), options.get("timezone", DEFAULT_TIMEZONE), name
+        )
         self._drawn: tuple[GraphBuilder[Task[..., Any]], WorkflowSpec] | None = None
         _defined.add(self)
 
@@ -117,7 +122,7 @@ class Workflow(Generic[P, R]):
         spec = defaults.applied(self.spec_for(tenant), tasks)
         if remote_only:
             spec = msgspec.structs.replace(spec, remote_only=True, tasks=tuple(map(contained, spec.tasks)))
-        return Definition(self, spec, tasks, self.source)
+        return Definition(self, spec, tasks, self.source, self.schedules)
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the arguments of a call as the input of a run: by name, checked, with defaults."""

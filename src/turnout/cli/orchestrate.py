@@ -116,7 +116,7 @@ def run_orchestrator(launch: Launch) -> int:
         api = None if launch.api is None else stack.enter_context(_api(config, launch.api))
         stop = stack.enter_context(_stop_event())
         settings = engine_settings(config, quiet=launch.quiet)
-        options = {"workflows": workflows, "settings": settings, "hub": hub_of(config, launch)}
+        options = {"workflows": workflows, "settings": settings, "hub": hub_of(config, launch), "schedules": True}
         definitions = definition_settings(config, folders, reload=launch.reload)
         runner = stack.enter_context(_runner(launch.database, config, definitions=definitions, **options))
         if launch.api is None:

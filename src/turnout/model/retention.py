@@ -15,6 +15,8 @@ class Deleted(msgspec.Struct, frozen=True, kw_only=True):
     """Versions of workflows that no run has any more."""
     sessions: int = 0
     routings: int = 0
+    decisions: int = 0
+    """Decisions about due times of schedules."""
     more: bool = False
     """True if some of the runs have rows left."""
 
@@ -25,5 +27,6 @@ class Deleted(msgspec.Struct, frozen=True, kw_only=True):
             workflows=self.workflows + other.workflows,
             sessions=self.sessions + other.sessions,
             routings=self.routings + other.routings,
+            decisions=self.decisions + other.decisions,
             more=other.more,
         )

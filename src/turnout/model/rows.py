@@ -290,6 +290,12 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """True if a command is open although its run has ended."""
     definitions: int = 0
     """The number of the newest change of a workflow definition, or of the shared routing rules."""
+    schedules: int = 0
+    """The number of the newest change of a schedule."""
+    undone: bool = True
+    """True if a schedule has fired and its run is still to be started."""
+    now: float = 0.0
+    """The time by the database's clock."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,6 +32,8 @@ from turnout.orchestration.coordination.status import StatusReader, StatusSnapsh
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.run_requests import RunRequests
+from turnout.orchestration.schedules.effects import ScheduleEffects
+from turnout.orchestration.schedules.evaluation import Schedules
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.affinity import RunAffinity
@@ -72,6 +74,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     refresh: Refresh | None = None
     """Puts changes of what orchestrators share in force here; None: nothing of it is used."""
     max_output_bytes: int = MAX_BYTES
+    schedules: bool = False
+    """True: it decides the due times of the schedules of its workflows."""
     admission: Admission | None = None
     """Checks where the tasks of new runs go; None: it is not known here."""
 
@@ -258,6 +262,21 @@ class Engine:
         inbox = Inbox(store, self.session, self.runs, children, self.background)
         redelivery = Redelivery(self.dispatcher, self.session)
         lost_attempts = LostAttempts(store, self.dispatcher, self.session, self.runs, redelivery, self.background)
+        self.schedules = Schedules(
+            store,
+            registry,
+            self.session,
+            effects=ScheduleEffects(
+                store,
+                registry,
+                requests=self.requests,
+                submissions=self.submissions,
+                commands=self.commands,
+                background=self.background,
+            ),
+            background=self.background,
+            enabled=options.schedules and options.drives,
+        )
         self.sweeper = Sweeper(
             store,
             self.runs,
@@ -274,6 +293,7 @@ class Engine:
                 inbox=inbox,
                 waiters=self.waiters,
                 definitions=DefinitionUpdates(store, options.refresh, self.claims, self.background),
+                schedules=self.schedules,
                 background=self.background,
             ),
             background=self.background,
@@ -330,12 +350,14 @@ class Engine:
 
     async def start_upkeep(self) -> None:
         """Starts to claim runs, to sweep and to prune."""
+        await self.schedules.start()
         await self.sweeper.start()
         self.pruner.start()
 
     async def stop_upkeep(self) -> None:
         await self.pruner.stop()
         await self.sweeper.stop()
+        await self.schedules.stop()
 
     async def stop(self, timeout: float) -> None:
         """Hands over: nothing new starts, running bodies get the timeout, other orchestrators get the runs."""

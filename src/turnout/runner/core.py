@@ -145,6 +145,7 @@ class Core:
             scope=ClaimScope(only, stored),
             refresh=None if self.definitions is None and self.routing is None else self._refresh_shared,
             max_output_bytes=config.max_output_bytes,
+            schedules=config.schedules,
             admission=self._admission(),
         )
 

@@ -227,6 +227,7 @@ class Runner(Submitting):
         on_output: Observer | None = None,
         claims: Iterable[str] | None = None,
         drives: bool = True,
+        schedules: bool | None = None,
         definitions: DefinitionSettings | None = None,
         config: ConfigSource = True,
         handle_sigterm: bool = True,
@@ -251,6 +252,7 @@ class Runner(Submitting):
                 on_output=on_output,
                 claims=claims,
                 drives=drives,
+                schedules=schedules,
                 definitions=definitions,
             )
         )

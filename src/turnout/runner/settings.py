@@ -67,6 +67,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     """What is doubtful about the configuration; logged at the start."""
     drives: bool = True
     """False: it starts nothing. It stores submissions for other orchestrators, and cancels, pauses and resumes."""
+    schedules: bool = False
+    """True: it decides the due times of the schedules of its workflows, and starts their runs."""
     definitions: DefinitionSettings | None = None
     """How stored workflow definitions are used; None: they are not."""
 

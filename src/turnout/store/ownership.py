@@ -98,7 +98,9 @@ class Ownership:
         return [_session(row) for row in self._database.read("live_sessions")]
 
     def glance(self, session_id: str) -> Glance:
-        found, owns, unowned, overdue, unheard, definitions = self._database.read("glance", session=session_id)[0]
+        found, owns, unowned, overdue, unheard, definitions, schedules, undone, now = self._database.read(
+            "glance", session=session_id
+        )[0]
         sessions = tuple(_session(tuple(row)) for row in msgspec.json.decode(found or "[]", type=list[list[Any]]))
         return Glance(
             sessions=sessions,
@@ -107,6 +109,9 @@ class Ownership:
             overdue=bool(overdue),
             unheard=bool(unheard),
             definitions=int(definitions),
+            schedules=int(schedules),
+            undone=bool(undone),
+            now=float(now),
         )
 
     def session_health(self) -> list[SessionHealth]:

@@ -14,6 +14,10 @@ RUN_TABLES = ("log", "history_commit", "inbox", "command", "run_number", "task")
 """Every table with a ``run_id``, in the order of deletion; the run itself is deleted last."""
 
 
+MAX_DELETED = 10_000
+"""Decisions that are deleted by one statement."""
+
+
 class RetentionOfRuns:
     """Deletes runs that have ended, a bounded number of rows at a time."""
 
@@ -47,7 +51,15 @@ class RetentionOfRuns:
             workflows=len(self._database.write("prune_workflows", age=age)),
             sessions=len(self._database.write("prune_sessions", age=age)),
             routings=len(self._database.write("prune_routing", age=age)),
+            decisions=self._prune_decisions(age),
         )
+
+    def _prune_decisions(self, age: float) -> int:
+        """Deletes settled decisions, some at a time."""
+        total = 0
+        while gone := len(self._database.write("prune_decisions", age=age, limit=MAX_DELETED)):
+            total += gone
+        return total
 
     def take_duty(self, name: str, session_id: str, every: float) -> bool:
         return bool(self._database.write("take_duty", name=name, session=session_id, every=float(every)))

@@ -21,6 +21,7 @@ EXPORTED = {
     "RoutingRule",
     "RunOutcome",
     "Runner",
+    "Schedule",
     "Task",
     "TaskInfo",
     "TaskOutcome",

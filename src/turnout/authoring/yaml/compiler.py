@@ -102,7 +102,7 @@ def _compiled(
     workflow = YamlWorkflow(document, source, text, marks, package)
     if not has_errors(reporter.findings):
         try:
-            _ = workflow.spec
+            workflow.define()
         except InvalidWorkflow as error:
-            reporter.report("error", error.code, error.message, "")
+            reporter.report("error", error.code, error.message, "schedule" if "schedule" in error.fields else "")
     return workflow

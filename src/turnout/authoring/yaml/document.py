@@ -139,8 +139,10 @@ class WorkflowDocument(msgspec.Struct, frozen=True, kw_only=True):
     type: Annotated[Literal["chain", "graph"], Key(example="type: graph", derived=True)] = "chain"
     """``chain``: each step depends on the one before. ``graph``: steps say what they depend on.
     Without it ``graph`` if any step has ``depends``, else ``chain``."""
-    schedule: Annotated[Schedule | None, Key(example='schedule: "0 2 * * *"', form=SCHEDULE, later=True)] = None
-    """Times of runs, as cron expressions; ``CRON_TZ=Europe/Berlin`` may precede one."""
+    schedule: Annotated[Schedule | None, Key(example='schedule: "0 2 * * *"', form=SCHEDULE)] = None
+    """Times at which a server runs the workflow by itself; ``CRON_TZ=Europe/Berlin`` may precede a cron expression."""
+    skip_if_successful: Annotated[bool, Key(example="skip_if_successful: true")] = False
+    """That of every schedule of the workflow."""
     max_active_steps: Annotated[int | None, Meta(ge=1, le=10_000), Key(example="max_active_steps: 4", later=True)] = (
         None
     )

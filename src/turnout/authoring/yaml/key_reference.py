@@ -13,7 +13,7 @@ from turnout.authoring.yaml.fan_out import Parallel
 from turnout.authoring.yaml.http_request import HttpRequest
 from turnout.authoring.yaml.params import Parameter
 from turnout.authoring.yaml.policies import RepeatPolicy, RetryPolicy, RunRetryPolicy
-from turnout.authoring.yaml.schedules import Schedule
+from turnout.authoring.yaml.schedules import Schedule, ScheduleEntry
 from turnout.authoring.yaml.steps import StepDocument
 from turnout.authoring.yaml.tables import camel_case, fields_of
 from turnout.model.field_docs import field_docs
@@ -24,6 +24,7 @@ KEY_TABLES: Mapping[str, type[msgspec.Struct]] = {
     "parameter": Parameter,
     "secret": Secret,
     "schedule": Schedule,
+    "schedule_entry": ScheduleEntry,
     "condition": Condition,
     "handlers": Handlers,
     "defaults": StepDefaults,

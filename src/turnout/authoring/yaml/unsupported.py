@@ -19,8 +19,6 @@ UNSUPPORTED_KEYS = {
     "logOutput": "both streams are kept, each line with its stream",
     "container": "write `docker run …` as the command of a step",
     "ssh": "write `ssh HOST …` as the command of a step, or run a worker there",
-    "skip_if_successful": "a precondition can ask whether the work is done",
-    "skipIfSuccessful": "a precondition can ask whether the work is done",
     "delay_sec": "a first step can wait",
     "delaySec": "a first step can wait",
     "restart_wait_sec": "a first step can wait",

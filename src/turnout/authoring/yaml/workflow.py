@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from turnout.authoring.graph_builder import GraphBuilder
 from turnout.authoring.options import WorkflowOptions
 from turnout.authoring.task import Task
@@ -63,5 +65,10 @@ class YamlWorkflow(Workflow[..., Any]):
         options["package"] = package
         if isinstance(selector, dict) and document.affinity == "run":
             options["affinity"] = "run"
+        if document.schedule is not None:
+            options["schedule"] = [
+                msgspec.structs.replace(each, skip_if_successful=each.skip_if_successful or document.skip_if_successful)
+                for each in document.schedule.all()
+            ]
         self._set_up(source, document.name, options)
         self.__doc__ = document.description or None

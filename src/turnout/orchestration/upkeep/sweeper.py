@@ -11,6 +11,7 @@ from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreError
 from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.background import Background, Wakeups
+from turnout.orchestration.schedules.evaluation import Schedules
 from turnout.orchestration.session import process_is_gone
 from turnout.orchestration.stages.claims import Claims
 from turnout.orchestration.stages.waiters import Waiters
@@ -47,6 +48,7 @@ class Notifications:
         inbox: Inbox,
         waiters: Waiters,
         definitions: DefinitionUpdates,
+        schedules: Schedules,
         background: Background,
     ) -> None:
         self._store = store
@@ -57,6 +59,7 @@ class Notifications:
         self._inbox = inbox
         self._waiters = waiters
         self.definitions = definitions
+        self.schedules = schedules
         self._background = background
         self._rate_limited_log = RateLimitedLog(log)
         self._stop_listening = lambda: None
@@ -97,6 +100,10 @@ class Notifications:
             await self._waiters.check()
         if every or "definitions" in topics:
             await self.definitions.refresh()
+        if every or "schedules" in topics:
+            await self.schedules.refresh()
+        if "finished" in topics:
+            self.schedules.run_ended()
 
 
 class Sweeper:
@@ -159,6 +166,7 @@ class Sweeper:
         await self._dead_sessions.declare(by_lease=True)
         known = self._dead_sessions.known
         await self._notifications.definitions.seen(known.definitions)
+        await self._notifications.schedules.seen(known)
         if known.unowned:
             self._claims.request()
         if known.unheard:

@@ -30,6 +30,7 @@ from turnout.store.run_changes import RunChanges
 from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
 from turnout.store.shared_routing import SharedRouting
+from turnout.store.schedules import Schedules
 
 CHANNEL = "turnout"
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 2.0
@@ -97,6 +98,7 @@ class PostgresStore(
     AccessTables,
     Definitions,
     SharedRouting,
+    Schedules,
     Figures,
 ):
     """The store on PostgreSQL."""

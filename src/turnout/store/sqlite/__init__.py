@@ -24,6 +24,7 @@ from turnout.store.run_changes import RunChanges
 from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
 from turnout.store.shared_routing import SharedRouting
+from turnout.store.schedules import Schedules
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
@@ -84,6 +85,7 @@ class SqliteStore(
     AccessTables,
     Definitions,
     SharedRouting,
+    Schedules,
     Figures,
 ):
     """The store on SQLite: one writer at a time, several processes on one file."""

@@ -93,6 +93,7 @@ WRAPPED = {
     "parameter": "params: [{{name: A, {}}}]\nsteps: [x]",
     "secret": None,
     "schedule": "schedule: {{{}}}\nsteps: [x]",
+    "schedule_entry": "schedule: {{every: 1h, {}}}\nsteps: [x]",
     "condition": None,
     "handlers": "handler_on: {{{}}}\nsteps: [x]",
     "defaults": "defaults: {{{}}}\nsteps: [x]",
@@ -103,7 +104,7 @@ WRAPPED = {
     "parallel": "steps: [{{command: x, parallel: {{items: [a], {}}}}}]",
     "http": "steps: [{{http: {{url: 'https://h', {}}}}}]",
 }
-REPEATED = {"name", "limit", "items", "url", "repeat"}
+REPEATED = {"name", "limit", "items", "url", "repeat", "cron", "every", "at", "kind"}
 """Keys that the texts above have already."""
 
 

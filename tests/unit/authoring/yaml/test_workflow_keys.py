@@ -81,7 +81,6 @@ def test_a_wrong_key_is_reported(text: str, code: str, word: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'schedule: "0 2 * * *"',
         "max_active_steps: 2",
         "max_active_runs: 2",
         "queue: nightly",

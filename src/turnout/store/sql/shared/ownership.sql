@@ -65,7 +65,10 @@ select
         and not exists (select 1 from session where session.id = run.owner and session.ended_at is null)),
     exists (select 1 from command where done_at is null and exists (select 1 from run
         where run.id = command.run_id and run.state in ('completed', 'failed', 'cancelled'))),
-    (select revision from definition_revision)
+    (select revision from definition_revision),
+    (select revision from schedule_revision),
+    exists (select 1 from schedule_decision where state = 'pending'),
+    :now
 
 -- name: session_health
 select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,

@@ -1,0 +1,144 @@
+"""Gives decisions of schedules their effect: runs are cancelled, awaited and started.
+
+A decision is durable before its effect, and any orchestrator that has the workflow may give it the effect: the id of
+the run is part of the decision, so a run that two of them start is one run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+
+from turnout.authoring.registry import Registry
+from turnout.contracts.store import Store
+from turnout.errors import InputError, RunNotFound, StoreError, TurnoutError
+from turnout.model.events import clipped
+from turnout.model.schedule_rows import PendingDecision
+from turnout.model.schedules import params_at
+from turnout.orchestration.background import Background
+from turnout.orchestration.messages import Submission
+from turnout.orchestration.run_requests import RunRequest, RunRequests
+from turnout.orchestration.stages.commands import Commands
+from turnout.orchestration.stages.pending_submissions import PendingSubmissions
+
+log = logging.getLogger("turnout.schedules")
+
+DECIDER_TIMEOUT = 1.0
+"""Seconds that the orchestrator which decided has to start the run, before others do."""
+MAX_REASON = 500
+
+
+class ScheduleEffects:
+    """Starts and cancels runs for schedules. Used on one event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        *,
+        requests: RunRequests,
+        submissions: PendingSubmissions,
+        commands: Commands,
+        background: Background,
+    ) -> None:
+        self._store = store
+        self._registry = registry
+        self._requests = requests
+        self._submissions = submissions
+        self._commands = commands
+        self._background = background
+        self._in_thread = background.in_thread
+        self._under_way: set[int] = set()
+        """Decisions that this orchestrator gives their effect now."""
+        self._cancelled: set[int] = set()
+        """Decisions whose cancellations were requested here."""
+
+    async def finish_pending(self) -> bool:
+        """Gives their effect to the decisions that have none yet, whichever orchestrator has decided them. Returns
+        whether some have to wait."""
+        waits, after = False, 0
+        while batch := await self._in_thread(self._store.pending_decisions, after=after):
+            after = batch[-1].id
+            mine = [each for each in batch if each.workflow in self._registry.workflows]
+            ready = [each for each in mine if each.kind != "due" or each.age >= DECIDER_TIMEOUT or each.cancels]
+            await self.apply(ready)
+            waits |= len(ready) < len(mine) or any(each.blocked for each in ready)
+        return waits
+
+    async def apply(self, decisions: Sequence[PendingDecision]) -> None:
+        """Gives these decisions their effect; those that wait for runs are left pending."""
+        fresh = [each for each in decisions if each.id not in self._under_way]
+        self._under_way |= {each.id for each in fresh}
+        try:
+            for each in fresh:
+                if each.cancels and each.id not in self._cancelled:
+                    self._cancelled.add(each.id)
+                    self._background.spawn(self._cancel(each))
+            await self._start([each for each in fresh if each.run_id is not None and not each.blocked])
+        finally:
+            self._under_way -= {each.id for each in fresh}
+
+    # -- runs that end ----------------------------------------------------------------------------------------------
+    async def _cancel(self, decision: PendingDecision) -> None:
+        """Cancels runs. The decision to stop them is settled with that; one to start another waits for their end."""
+        try:
+            reason = f"schedule {decision.spec.name}"
+            await asyncio.gather(*(self._cancel_run(run_id, reason) for run_id in decision.cancels))
+            if decision.run_id is None:
+                await self._in_thread(self._store.settle_decisions, closed=[decision.id])
+                self._cancelled.discard(decision.id)
+        except TurnoutError as error:
+            self._cancelled.discard(decision.id)
+            log.warning("the runs that schedule %s cancels are cancelled later: %s", decision.spec.name, error)
+
+    async def _cancel_run(self, run_id: str, reason: str) -> None:
+        with contextlib.suppress(RunNotFound):  # it never began, or was deleted
+            await self._commands.carry_out(run_id, "cancel", reason)
+
+    # -- runs that begin --------------------------------------------------------------------------------------------
+    async def _start(self, decisions: Sequence[PendingDecision]) -> None:
+        submissions: dict[int, Submission] = {}
+        for each in decisions:
+            if each.exists:
+                continue
+            try:
+                request = self._request(each)
+            except InputError as error:
+                reason = clipped(f"invalid_input{{{error.message}}}", MAX_REASON)
+                await self._in_thread(self._store.refuse_decision, each.id, reason)
+            else:
+                if request is not None:
+                    submissions[each.id] = request
+        self._submissions.put(submissions.values())
+        started = {each.id for each in decisions if each.exists}
+        for id, submission in submissions.items():
+            try:
+                await submission.accepted.wait()
+                started.add(id)
+            except StoreError as error:
+                log.warning("run %s of a schedule is started later: %s", submission.new.run_id, error)
+            except TurnoutError as error:
+                log.warning("run %s of a schedule was not started: %s", submission.new.run_id, error)
+        if started:
+            opened = [each.id for each in decisions if each.id in started and each.spec.keeps_open]
+            closed = [each.id for each in decisions if each.id in started and not each.spec.keeps_open]
+            self._cancelled -= started
+            await self._in_thread(self._store.settle_decisions, opened=opened, closed=closed)
+
+    def _request(self, decision: PendingDecision) -> Submission | None:
+        """Returns the checked submission; None if this program does not have the workflow any more."""
+        definition = self._registry.workflows.get(decision.workflow)
+        if definition is None:
+            return None
+        return self._requests.build(
+            RunRequest(
+                graph=definition.graph,
+                input=definition.bind(**params_at(decision.spec, decision.due_at)),
+                definition=definition,
+                run_id=decision.run_id,
+                timeout=definition.spec.timeout,
+                answered=False,
+            )
+        )
