@@ -13,6 +13,7 @@ from turnout.authoring.default_runner import set_default_runner_factory
 
 if TYPE_CHECKING:
     from turnout.authoring.injection import Context, injected
+    from turnout.authoring.limits import Limit
     from turnout.authoring.remote import remote
     from turnout.authoring.shell import shell
     from turnout.authoring.task import Task, task
@@ -32,6 +33,7 @@ __all__ = [
     "Branch",
     "Context",
     "Defer",
+    "Limit",
     "PermanentFailure",
     "RetryAfter",
     "RoutingConfig",
@@ -62,6 +64,7 @@ __all__ = [
 
 _HOMES = {
     "turnout.authoring.injection": ("Context", "injected"),
+    "turnout.authoring.limits": ("Limit",),
     "turnout.authoring.remote": ("remote",),
     "turnout.authoring.shell": ("shell",),
     "turnout.authoring.task": ("Task", "task"),

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from turnout.model.access import AuditRow, NewToken, TokenRow
 from turnout.model.definitions import DefinitionKind, DefinitionVersion, NewDefinition, RecentRun, StoredDefinition
 from turnout.model.events import ExecutionResult
+from turnout.model.limits import LimitSize
 from turnout.model.logs import LogLine, LogRow
 from turnout.model.retention import Deleted
 from turnout.model.rows import (
@@ -41,6 +42,7 @@ from turnout.model.rows import (
 )
 from turnout.model.run_figures import EndedRuns, EndedTasks
 from turnout.model.run_filter import ALL_RUNS, ChangeSpan, RunChange, RunFilter
+from turnout.model.slots import Admitted, HeldLimit, LimitDetail, LimitView, SlotRequest
 from turnout.model.states import RunState, TaskState
 
 
@@ -479,6 +481,49 @@ class DefinitionStore(Protocol):
         ...
 
 
+class LimitStore(Protocol):
+    """Keeps the slots of limits. A slot counts only while its run, or its task in that attempt, is open. Slots are
+    given by one transaction at a time, over all processes, by the decision in ``model/slots.py``; the database's clock
+    measures rates and waits."""
+
+    def put_limit_sizes(self, sizes: Mapping[str, LimitSize]) -> list[str]:
+        """Replaces the sizes of the configuration, by the names as they are declared. Returns those that had another
+        size before."""
+        ...
+
+    def admit_waiting(self, names: Sequence[str] | None = None) -> Admitted:
+        """Gives free slots of these limits, or of any, to what waits for them: each waiter gets all of its limits, or
+        none. A run that got its slots can be claimed; wakes ``runs`` and ``limits``. Bounded: a call that has given
+        slots may have left more to give."""
+        ...
+
+    def request_slots(self, requests: Sequence[SlotRequest]) -> Admitted:
+        """Adds attempts of tasks to those that wait, unless they do already or hold their slots, and gives free slots
+        as ``admit_waiting`` does."""
+        ...
+
+    def runs_without_slots(self, run_ids: Sequence[str]) -> frozenset[str]:
+        """Returns those of these runs that wait for a slot themselves."""
+        ...
+
+    def granted_tasks(self, run_ids: Sequence[str]) -> dict[tuple[str, int, int], float]:
+        """Returns run id, position and attempt of the tasks of these runs that have all their slots, with the seconds
+        since they have them."""
+        ...
+
+    def limits(self) -> list[LimitView]:
+        """Returns the limits that are configured, held or waited for, by name."""
+        ...
+
+    def limit(self, name: str) -> LimitDetail | None:
+        """Returns a limit with its holders, and its waiters in their order."""
+        ...
+
+    def limits_of(self, run_id: str) -> list[HeldLimit]:
+        """Returns the limits that a run and its tasks hold or wait for."""
+        ...
+
+
 class Store(
     LedgerStore,
     OwnershipStore,
@@ -490,6 +535,7 @@ class Store(
     AccessStore,
     DefinitionStore,
     FigureStore,
+    LimitStore,
     Protocol,
 ):
     """All roles of one database, and how it is opened and closed."""
@@ -504,9 +550,9 @@ class Store(
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         """Calls ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
-        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions``, ``definitions`` (PostgreSQL), or
-        ``any`` (SQLite, which only sees that the file changed; PostgreSQL after a reconnect). Returns the function that
-        stops it. A call is a hint."""
+        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions``, ``definitions``, ``limits``
+        (PostgreSQL), or ``any`` (SQLite, which only sees that the file changed; PostgreSQL after a reconnect). Returns
+        the function that stops it. A call is a hint."""
         ...
 
     def use(self) -> StoreUse:

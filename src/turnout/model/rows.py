@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import msgspec
 
 from turnout.model.events import ErrorInfo
+from turnout.model.limits import LimitUse
 from turnout.model.states import RunState, TaskState
 
 
@@ -175,6 +176,8 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """With the end of a child run: added to the inbox in the same transaction, if the parent's attempt still waits."""
     commands_done: Sequence[int] = ()
     """Command rows that this write applies; marked done in the same transaction."""
+    limits: Sequence[LimitUse] = ()
+    """With ``insert``, of a run that is pending with the reason ``limit``: the limits that it waits for."""
 
     @property
     def task_epoch(self) -> int:
@@ -223,6 +226,8 @@ class LoadedRun(msgspec.Struct, frozen=True, kw_only=True):
     """``retry_in`` is the rest of the delay; outputs above the inline limit are absent (see ``large``)."""
     large: frozenset[int] = frozenset()
     """Positions whose output exists but was left in the store."""
+    active: float = 0.0
+    """Seconds since it was first claimed, by the database's clock: the time for which it has not waited for limits."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -290,6 +295,8 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """True if a command is open although its run has ended."""
     definitions: int = 0
     """The number of the newest change of a workflow definition."""
+    limited: bool = True
+    """True if a run or a task waits for a slot of a limit."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -19,6 +19,7 @@ from turnout.contracts.store import Store
 from turnout.dispatcher.admission import Admission
 from turnout.dispatcher.no_dispatcher import NoDispatcher
 from turnout.errors import StoreError
+from turnout.model.limits import LimitSize
 from turnout.model.rows import RunWrite
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.active_runs import ActiveRuns, RunTimers
@@ -31,7 +32,7 @@ from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.status import StatusReader, StatusSnapshot
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.loaders.stored_runs import GraphCache
-from turnout.orchestration.run_requests import RunRequests
+from turnout.orchestration.run_requests import NO_SIZES, RunRequests
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.affinity import RunAffinity
@@ -40,6 +41,7 @@ from turnout.orchestration.stages.claims import Claims, ClaimScope
 from turnout.orchestration.stages.commands import Commands, Withdrawal
 from turnout.orchestration.stages.commits import Commits
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
+from turnout.orchestration.stages.limit_queue import LimitQueue
 from turnout.orchestration.stages.pending_submissions import PendingSubmissions, SubmissionReplies, Throttle
 from turnout.orchestration.stages.results import ResultCheck, ResultIntake, Shadows
 from turnout.orchestration.stages.scheduler import Scheduler
@@ -74,6 +76,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_output_bytes: int = MAX_BYTES
     admission: Admission | None = None
     """Checks where the tasks of new runs go; None: it is not known here."""
+    limits: Mapping[str, LimitSize] = NO_SIZES
+    """The sizes of limits in the configuration, by their declared names."""
 
 
 class Engine:
@@ -153,7 +157,10 @@ class Engine:
         )
         self.waiters = Waiters(store, self.runs, self.claims, self.background, settings.max_owned_runs)
         self.commands = Commands(store, self.runs, self.claims, self.background)
-        self.requests = RunRequests(registry, options.admission, options.max_output_bytes)
+        self.requests = RunRequests(registry, options.admission, options.max_output_bytes, options.limits)
+        self.limits = LimitQueue(
+            store, self.runs, claims=self.claims, background=self.background, configured=options.limits
+        )
         requests = ChildRequests(
             store,
             registry,
@@ -183,8 +190,9 @@ class Engine:
             reservations=reservations,
             claims=self.claims,
             children=children,
-            replies=SubmissionReplies(self.runs, self.submissions, self.waiters, self.claims, timers),
+            replies=SubmissionReplies(self.runs, self.submissions, self.waiters, self.claims, timers, self.limits),
             shadows=self.shadows,
+            limits=self.limits,
             timers=timers,
             background=self.background,
         )
@@ -198,6 +206,7 @@ class Engine:
             exclusive_tasks=exclusive_tasks,
             affinity=RunAffinity(store, self.dispatcher, self.runs, self.background),
             children=children,
+            limits=self.limits,
             polled=self._polled,
         )
         self._scheduler = Scheduler(
@@ -273,6 +282,7 @@ class Engine:
                 unknown_runs=unknown_runs,
                 inbox=inbox,
                 waiters=self.waiters,
+                limits=self.limits,
                 definitions=DefinitionUpdates(options.refresh, self.claims, self.background),
                 background=self.background,
             ),

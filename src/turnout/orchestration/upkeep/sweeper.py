@@ -13,6 +13,7 @@ from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.background import Background, Wakeups
 from turnout.orchestration.session import process_is_gone
 from turnout.orchestration.stages.claims import Claims
+from turnout.orchestration.stages.limit_queue import LimitQueue
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
 from turnout.orchestration.upkeep.definitions import DefinitionUpdates
@@ -46,6 +47,7 @@ class Notifications:
         unknown_runs: UnknownRuns,
         inbox: Inbox,
         waiters: Waiters,
+        limits: LimitQueue,
         definitions: DefinitionUpdates,
         background: Background,
     ) -> None:
@@ -56,6 +58,7 @@ class Notifications:
         self._unknown_runs = unknown_runs
         self._inbox = inbox
         self._waiters = waiters
+        self.limits = limits
         self.definitions = definitions
         self._background = background
         self._rate_limited_log = RateLimitedLog(log)
@@ -97,6 +100,8 @@ class Notifications:
             await self._waiters.check()
         if every or "definitions" in topics:
             await self.definitions.refresh()
+        if every or "limits" in topics:
+            await self.limits.refresh()
 
 
 class Sweeper:
@@ -161,6 +166,8 @@ class Sweeper:
         await self._notifications.definitions.seen(known.definitions)
         if known.unowned:
             self._claims.request()
+        if known.limited:
+            self._notifications.limits.request()
         if known.unheard:
             await self._in_thread(self._store.close_commands)
         if not known.owns:

@@ -17,6 +17,7 @@ from turnout.store.access import AccessTables
 from turnout.store.database import Database, shown_url
 from turnout.store.definitions import Definitions
 from turnout.store.figures import Figures
+from turnout.store.limits import Limits
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
@@ -86,7 +87,17 @@ class Listener:
 
 
 class PostgresStore(
-    Ownership, Messages, RunQueries, RunLists, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+    Ownership,
+    Messages,
+    RunQueries,
+    RunLists,
+    RunChanges,
+    Logs,
+    RetentionOfRuns,
+    AccessTables,
+    Definitions,
+    Figures,
+    Limits,
 ):
     """The store on PostgreSQL."""
 

@@ -15,6 +15,7 @@ from turnout.store.access import AccessTables
 from turnout.store.database import Database
 from turnout.store.definitions import Definitions
 from turnout.store.figures import Figures
+from turnout.store.limits import Limits
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
@@ -73,7 +74,17 @@ def _is_sqlite(path: Path) -> bool:
 
 
 class SqliteStore(
-    Ownership, Messages, RunQueries, RunLists, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+    Ownership,
+    Messages,
+    RunQueries,
+    RunLists,
+    RunChanges,
+    Logs,
+    RetentionOfRuns,
+    AccessTables,
+    Definitions,
+    Figures,
+    Limits,
 ):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
