@@ -344,8 +344,10 @@ def large_workflow(tasks: int) -> Workflow[..., Any]:
 
 WORKFLOWS: dict[str, Workflow[..., Any]] = {
     each.name: each
-    for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned, stamped)
-    + (limited, limited_step, rated_step)
+    for each in (
+        *(chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned, stamped),
+        *(limited, limited_step, rated_step),
+    )
 }
 
 

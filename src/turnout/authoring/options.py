@@ -9,6 +9,7 @@ from turnout.authoring.limits import Limit
 from turnout.errors import InvalidInput, InvalidWorkflow
 from turnout.model.deferral import condition_ref
 from turnout.model.durations import Duration, seconds
+from turnout.model.limits import LimitSpec
 from turnout.model.names import suggest
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
@@ -26,7 +27,7 @@ Hooks: TypeAlias = Any
 """A task or a list of tasks, called with the outcome if they take an argument."""
 
 
-Limits: TypeAlias = Limit | str | Sequence[Limit | str]
+Limits: TypeAlias = Limit | LimitSpec | str | Sequence[Limit | LimitSpec | str]
 """A limit or a list of limits; a text is the name of a configured one."""
 
 

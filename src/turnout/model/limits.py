@@ -29,7 +29,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
 class LimitSize(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many may hold a slot at once, and how many may begin within a period. None: any number."""
+    """The greatest number that hold a slot at once, and that begin within a period. None: any number."""
 
     at_most: int | None = None
     rate: int | None = None
@@ -76,7 +76,7 @@ def check_size(what: str, size: LimitSize, error: type[TurnoutError] = InvalidWo
         if value is not None and (not _is_int(value) or not 1 <= value <= MAX_SLOTS):
             right = f"a whole number from 1 to {MAX_SLOTS:,}"
             raise error(f"{field} of {what} is {value!r}: it must be {right}", code=BAD_LIMIT, field=field, value=value)
-    if not isinstance(size.per, int | float) or not 0 < size.per <= MAX_RATE_PERIOD:
+    if not 0 < size.per <= MAX_RATE_PERIOD:
         right = "a period above 0 s and at most a year"
         raise error(f"per of {what} is {size.per!r}: it must be {right}", code=BAD_LIMIT, field="per", value=size.per)
 

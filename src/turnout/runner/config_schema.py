@@ -214,7 +214,7 @@ def unknown(key: Key, where: str) -> InvalidSetting:
     known = next(length for length in range(len(key) - 1, -1, -1) if length == 0 or key[:length] in NESTED)
     tables = ((name,) for name in NAMED_TABLES)
     siblings = {each[known] for each in (*FIELDS, *tables) if each[:known] == key[:known] and len(each) > known}
-    if key[0] in NAMED_TABLES and len(key) == 3:
+    if len(key) == 3 and key[0] in NAMED_TABLES:
         known, siblings = 2, set(NAMED_TABLES[key[0]])
     return InvalidSetting(
         f"{where}: there is no setting {dotted(key)!r}{suggest(key[known], siblings)}",
