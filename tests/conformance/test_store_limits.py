@@ -66,7 +66,7 @@ def test_a_waiting_run_is_among_the_open_runs(store: Store) -> None:
     begin(store)
     run = queue(store, use())
     assert [each.new.run_id for each in store.open_runs(10)] == [run]
-    assert store.waiting()["runs"] == {"pending": {"owned": 0, "unowned": 1}}
+    assert store.waiting()["runs"] == {"pending": {"owned": 0, "unowned": 1}} and store.waiting()["queued"] == 1
     found = store.run(run)
     assert found is not None and (found.row.state, found.row.reason) == (RunState.PENDING, LIMIT)
 

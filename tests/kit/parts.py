@@ -205,7 +205,12 @@ class Parts:
     @cached_property
     def limits(self) -> LimitQueue:
         return LimitQueue(
-            self.store, self.runs, claims=self.claims, background=self.background, configured=self.limit_sizes
+            self.store,
+            self.session,
+            self.runs,
+            claims=self.claims,
+            background=self.background,
+            configured=self.limit_sizes,
         )
 
     @cached_property

@@ -247,11 +247,11 @@ class MemoryStore:
         self.closed |= dict.fromkeys(command_ids, why)
 
     # -- limits -------------------------------------------------------------------------------------------------
-    def admit_waiting(self, names: Sequence[str] | None = None) -> Admitted:
-        self._call("admit_waiting", names)
+    def admit_waiting(self, names: Sequence[str] | None = None, scope: Any = None) -> Admitted:
+        self._call("admit_waiting", names, scope)
         return self.admits.pop(0) if self.admits else Admitted()
 
-    def request_slots(self, requests: Sequence[SlotRequest]) -> Admitted:
+    def request_slots(self, requests: Sequence[SlotRequest], scope: Any = None) -> Admitted:
         self._call("request_slots")
         self.slot_requests += requests
         return self.admits.pop(0) if self.admits else Admitted()

@@ -42,7 +42,7 @@ from turnout.model.rows import (
 )
 from turnout.model.run_figures import EndedRuns, EndedTasks
 from turnout.model.run_filter import ALL_RUNS, ChangeSpan, RunChange, RunFilter
-from turnout.model.slots import Admitted, HeldLimit, LimitDetail, LimitView, SlotRequest
+from turnout.model.slots import AdmissionScope, Admitted, HeldLimit, LimitDetail, LimitView, SlotRequest
 from turnout.model.states import RunState, TaskState
 
 
@@ -296,8 +296,8 @@ class ReadStore(Protocol):
         ...
 
     def waiting(self) -> dict[str, Any]:
-        """Returns the number of non-terminal runs by state, by whether they are owned, and by owner: for
-        start-up and health."""
+        """Returns the number of non-terminal runs by state, by whether they are owned, by owner, and of those that wait
+        for limits: for start-up and health."""
         ...
 
     def about(self) -> StoreFacts:
@@ -491,15 +491,19 @@ class LimitStore(Protocol):
         size before."""
         ...
 
-    def admit_waiting(self, names: Sequence[str] | None = None) -> Admitted:
+    def admit_waiting(self, names: Sequence[str] | None = None, scope: AdmissionScope | None = None) -> Admitted:
         """Gives free slots of these limits, or of any, to what waits for them: each waiter gets all of its limits, or
-        none. A run that got its slots can be claimed; wakes ``runs`` and ``limits``. Bounded: a call that has given
-        slots may have left more to give."""
+        none. Runs outside of the scope are passed over; without one there are none. A run that got its slots can be
+        claimed; wakes ``runs`` and ``limits``. Bounded: a call that has given slots may have left more to give."""
         ...
 
-    def request_slots(self, requests: Sequence[SlotRequest]) -> Admitted:
+    def request_slots(self, requests: Sequence[SlotRequest], scope: AdmissionScope | None = None) -> Admitted:
         """Adds attempts of tasks to those that wait, unless they do already or hold their slots, and gives free slots
         as ``admit_waiting`` does."""
+        ...
+
+    def queued_versions(self, workflows: Sequence[str]) -> list[str]:
+        """Returns the versions of runs that wait for limits, of other workflows than these."""
         ...
 
     def runs_without_slots(self, run_ids: Sequence[str]) -> frozenset[str]:
@@ -550,9 +554,9 @@ class Store(
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         """Calls ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
-        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions``, ``definitions``, ``limits``
-        (PostgreSQL), or ``any`` (SQLite, which only sees that the file changed; PostgreSQL after a reconnect). Returns
-        the function that stops it. A call is a hint."""
+        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions``, ``definitions``, ``queued``,
+        ``limits`` (PostgreSQL), or ``any`` (SQLite, which only sees that the file changed; PostgreSQL after a
+        reconnect). Returns the function that stops it. A call is a hint."""
         ...
 
     def use(self) -> StoreUse:

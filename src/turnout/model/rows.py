@@ -16,6 +16,7 @@ import msgspec
 
 from turnout.model.events import ErrorInfo
 from turnout.model.limits import LimitUse
+from turnout.model.reasons import LIMIT
 from turnout.model.states import RunState, TaskState
 
 
@@ -214,6 +215,11 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     """The highest history sequence number in use."""
     age: float = 0.0
     """Seconds since it was submitted, by the database's clock."""
+
+    @property
+    def queued(self) -> bool:
+        """True if it waits for its limits, and is not to be claimed."""
+        return self.row.state is RunState.PENDING and self.row.reason == LIMIT
 
 
 class LoadedRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -84,6 +84,18 @@ class LimitState(msgspec.Struct):
         self.begun += 1
 
 
+class AdmissionScope(msgspec.Struct, frozen=True):
+    """The runs that an orchestrator may admit: those that it could claim. Of others it does not know whether anything
+    will ever drive them, and they would hold their slots meanwhile."""
+
+    workflows: Sequence[str] = ()
+    """Full names of the workflows that it has the code for."""
+    versions: Sequence[str] = ()
+    """Versions of other workflows that it can drive without code."""
+    run_ids: Sequence[str] = ()
+    """Runs that were submitted to it, and that it is to drive itself."""
+
+
 class Admitted(msgspec.Struct, frozen=True):
     """The waiters that got their slots."""
 

@@ -159,7 +159,7 @@ class Engine:
         self.commands = Commands(store, self.runs, self.claims, self.background)
         self.requests = RunRequests(registry, options.admission, options.max_output_bytes, options.limits)
         self.limits = LimitQueue(
-            store, self.runs, claims=self.claims, background=self.background, configured=options.limits
+            store, self.session, self.runs, claims=self.claims, background=self.background, configured=options.limits
         )
         requests = ChildRequests(
             store,
@@ -444,7 +444,7 @@ class Engine:
         topics: set[str] = set()
         for write in writes:
             if write.insert is not None and write.owner is None:
-                topics.add("runs")
+                topics.add("queued" if write.limits else "runs")
             if write.run is not None and write.run.state.terminal:
                 topics.add("finished")
                 if write.answer is not None and write.answer.run_id not in self.runs:

@@ -13,6 +13,7 @@ from turnout.model.rows import RunWrite
 from turnout.model.slots import (
     AGEING_INTERVAL,
     RUN,
+    AdmissionScope,
     Admitted,
     HeldLimit,
     LimitDetail,
@@ -52,21 +53,24 @@ class Limits:
                 execute("drop_limit_sizes", names=json_list(gone))
         return [name for name in (*changed, *gone) if name in known]
 
-    def admit_waiting(self, names: Sequence[str] | None = None) -> Admitted:
+    def admit_waiting(self, names: Sequence[str] | None = None, scope: AdmissionScope | None = None) -> Admitted:
         # Most calls find that nothing waits, and must not queue for the lock.
         if not self._database.read("waiting_limits", limit=1):
             return Admitted()
         with self._database.transaction() as execute:
             execute("lock_limits")
             wanted = names if names is not None else _column(execute("waiting_limits", limit=MAX_LIMITS_AT_ONCE))
-            return self._admit(execute, wanted)
+            return self._admit(execute, wanted, scope)
 
-    def request_slots(self, requests: Sequence[SlotRequest]) -> Admitted:
+    def request_slots(self, requests: Sequence[SlotRequest], scope: AdmissionScope | None = None) -> Admitted:
         with self._database.transaction() as execute:
             execute("lock_limits")
             for request in requests:
                 _request(execute, request)
-            return self._admit(execute, sorted({use.name for request in requests for use in request.limits}))
+            return self._admit(execute, sorted({use.name for request in requests for use in request.limits}), scope)
+
+    def queued_versions(self, workflows: Sequence[str]) -> list[str]:
+        return sorted(_column(self._database.read("queued_versions", workflows=json_list(workflows))))
 
     def runs_without_slots(self, run_ids: Sequence[str]) -> frozenset[str]:
         rows = self._database.read("runs_without_slots", ids=json_list(sorted(run_ids))) if run_ids else []
@@ -105,12 +109,12 @@ class Limits:
         ]
 
     # -- giving slots -------------------------------------------------------------------------------------------
-    def _admit(self, execute: Execute, names: Sequence[str]) -> Admitted:
+    def _admit(self, execute: Execute, names: Sequence[str], scope: AdmissionScope | None) -> Admitted:
         """Gives free slots of these limits to what waits, under the lock."""
         if not names:
             return Admitted()
         execute("drop_ended_slots", names=json_list(names))
-        first = execute("first_waiters", names=json_list(names), limit=MAX_EXAMINED)
+        first = execute("first_waiters", names=json_list(names), limit=MAX_EXAMINED, **_scoped(scope))
         if not first:
             return Admitted()
         ids = json_list(sorted({row[1] for row in first}))
@@ -154,6 +158,16 @@ class Limits:
             if runs:
                 execute("notify", topic="runs")
             execute("notify", topic="limits")
+
+
+def _scoped(scope: AdmissionScope | None) -> dict[str, Any]:
+    given = scope or AdmissionScope()
+    return {
+        "any": int(scope is None),
+        "workflows": json_list(given.workflows),
+        "versions": json_list(given.versions),
+        "ids": json_list(given.run_ids),
+    }
 
 
 def _request(execute: Execute, request: SlotRequest) -> None:

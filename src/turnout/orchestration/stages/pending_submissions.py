@@ -152,7 +152,7 @@ class SubmissionReplies:
         if self._runs.get(submission.new.run_id) is not None:
             self._timers.deadline(pending.owned, 0.0)
         elif submission.limits:
-            self._limits.request([use.name for use in submission.limits])
+            self._limits.submitted(submission)
         else:
             self._claims.request()
 

@@ -100,6 +100,8 @@ class Notifications:
             await self._waiters.check()
         if every or "definitions" in topics:
             await self.definitions.refresh()
+        if "queued" in topics:
+            self.limits.request()
         if every or "limits" in topics:
             await self.limits.refresh()
 

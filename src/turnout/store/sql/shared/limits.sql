@@ -27,18 +27,23 @@ delete from limit_slot where (run_id, pos, name) in (
     /*pg for update skip locked */)
 
 -- name: first_waiters
--- The first waiters of each of these limits. A run that is paused or being cancelled gets no slot.
+-- The first waiters of each of these limits that may be admitted: tasks, runs that were claimed before their turn, and runs that
+-- the caller could claim. A run that is paused or being cancelled gets no slot.
 select names.name, slot.run_id, slot.pos, slot.rank, slot.since
 from (/*pg select value as name from json_array_elements_text(:names::json) */
     /*sqlite select value as name from json_each(:names) */) as names
 cross join /*pg lateral (select run_id, pos, rank, since from limit_slot
     where limit_slot.name = names.name and granted_at is null
-        and exists (select 1 from run where run.id = limit_slot.run_id and run.state in ('pending', 'running'))
+        and exists (select 1 from run where run.id = limit_slot.run_id and (run.state = 'running'
+            or run.state = 'pending' and (:any = 1 or run.workflow in {workflows} or run.version in {versions}
+                or run.id in {ids uuid})))
     order by rank, run_id, pos limit :limit) as slot */
 /*sqlite limit_slot as slot
 where (slot.run_id, slot.pos, slot.name) in (select run_id, pos, name from limit_slot as first
     where first.name = names.name and first.granted_at is null
-        and exists (select 1 from run where run.id = first.run_id and run.state in ('pending', 'running'))
+        and exists (select 1 from run where run.id = first.run_id and (run.state = 'running'
+            or run.state = 'pending' and (:any = 1 or run.workflow in {workflows} or run.version in {versions}
+                or run.id in {ids})))
     order by first.rank, first.run_id, first.pos limit :limit) */
 
 -- name: slots_of_runs
@@ -82,6 +87,10 @@ where limit_slot.attempt <> excluded.attempt
 
 -- name: return_slots
 delete from limit_slot where run_id = /*pg :run_id::uuid */ /*sqlite :run_id */ and pos = :pos and attempt = :attempt
+
+-- name: queued_versions
+select distinct version from run /*sqlite indexed by run_queued */
+where owner is null and state = 'pending' and reason = 'limit' and workflow not in {workflows}
 
 -- name: runs_without_slots
 select distinct run_id from limit_slot where run_id in {ids uuid} and pos = -1 and granted_at is null

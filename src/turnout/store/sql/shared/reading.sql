@@ -202,17 +202,17 @@ update workflow set used_at = :now where version = :version returning version
 
 -- name: waiting
 -- By the three indexes that know the runs that have not ended.
-select state, owner, count(*)
+select state, owner, queued, count(*)
 from (
-    select state, owner from run /*sqlite indexed by run_owner */ where owner is not null
+    select state, owner, 0 as queued from run /*sqlite indexed by run_owner */ where owner is not null
     union all
-    select state, null from run /*sqlite indexed by run_unowned */
+    select state, null, 0 from run /*sqlite indexed by run_unowned */
     where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
     union all
-    select state, null from run /*sqlite indexed by run_queued */
+    select state, null, 1 from run /*sqlite indexed by run_queued */
     where owner is null and state = 'pending' and reason = 'limit'
 ) as unfinished
-group by 1, 2
+group by 1, 2, 3
 
 -- name: record_routing
 insert into routing (session, config, created_at) values (:session, :config, :now) returning number
