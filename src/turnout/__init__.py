@@ -13,6 +13,7 @@ from turnout.authoring.default_runner import set_default_runner_factory
 
 if TYPE_CHECKING:
     from turnout.authoring.injection import Context, injected
+    from turnout.authoring.limits import Limit
     from turnout.authoring.remote import remote
     from turnout.authoring.schedules import Schedule
     from turnout.authoring.shell import shell
@@ -33,6 +34,7 @@ __all__ = [
     "Branch",
     "Context",
     "Defer",
+    "Limit",
     "PermanentFailure",
     "RetryAfter",
     "RoutingConfig",
@@ -64,6 +66,7 @@ __all__ = [
 
 _HOMES = {
     "turnout.authoring.injection": ("Context", "injected"),
+    "turnout.authoring.limits": ("Limit",),
     "turnout.authoring.remote": ("remote",),
     "turnout.authoring.schedules": ("Schedule",),
     "turnout.authoring.shell": ("shell",),

@@ -19,6 +19,7 @@ TurnoutError
 │   ├── WrongType              a value does not fit the annotation of its parameter or result
 │   ├── NotJson                not_json, json_nul, json_surrogate, json_depth
 │   ├── TooLarge               output_too_large, input_too_large
+│   ├── InvalidLimit           no_limit_key, unknown_limit, unknown_queue
 │   └── IdempotencyConflict    the key is taken by a run with another input
 ├── DispatchError              (alias names of seed 001 are attributes: DispatchError.NoExecutor …)
 │   ├── NoExecutor
@@ -198,6 +199,13 @@ class TooLarge(InputError):
     Remedy: store the data elsewhere and pass a reference, or raise the limit."""
 
     code = "too_large"
+
+
+class InvalidLimit(InputError):
+    """Raised when a limit of a new run has no size, or a parameter in its name has no value.
+    Remedy: give the limit or queue a size in the configuration, or the parameter a value."""
+
+    code = "unknown_limit"
 
 
 class IdempotencyConflict(InputError):

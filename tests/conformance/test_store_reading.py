@@ -142,7 +142,7 @@ def test_history_has_times_that_do_not_go_back(store: Store) -> None:
 
 def test_waiting_counts_unfinished_runs(store: Store) -> None:
     begin(store)
-    assert store.waiting() == {"runs": {}, "unfinished": 0, "owners": {}}
+    assert store.waiting() == {"runs": {}, "unfinished": 0, "owners": {}, "queued": 0}
     finished = new_run()
     insert(store, finished, new_run(), new_run(owner=None), new_run(owner=None, state=RunState.PENDING))
     store.commit([update(finished.run_id, completed(), run=RunRow(state=RunState.COMPLETED, was=RunState.RUNNING))])
@@ -150,6 +150,7 @@ def test_waiting_counts_unfinished_runs(store: Store) -> None:
         "runs": {"running": {"owned": 1, "unowned": 1}, "pending": {"owned": 0, "unowned": 1}},
         "unfinished": 3,
         "owners": {OWNER: 1},
+        "queued": 0,
     }
 
 

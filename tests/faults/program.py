@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 import turnout.runner.core
-from turnout import Defer, Runner, RunOutcome, TaskInfo, Workflow, task, workflow
+from turnout import Defer, Limit, Runner, RunOutcome, TaskInfo, Workflow, task, workflow
 from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
 from turnout.errors import StoreError
@@ -261,6 +261,38 @@ def stamped(key: str, seconds: float) -> tuple[str, ...]:
     return (brief(key, seconds), brief_once(key, seconds), brief_async(key, seconds))
 
 
+SPANS = os.open(f"{os.environ['TURNOUT_FAULTS_FILE']}.spans", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+"""Gets a line when a body of a limited workflow begins, and one when it ends: ``begin|end key pid time``."""
+
+
+def span(word: str, key: str) -> None:
+    os.write(SPANS, f"{word} {key} {os.getpid()} {time.time()!r}\n".encode())
+
+
+@task
+def limited_body(key: str, seconds: float, info: TaskInfo) -> str:
+    record(key, info)
+    span("begin", key)
+    time.sleep(random.random() * seconds)
+    span("end", key)
+    return key
+
+
+@workflow(limits=[Limit("shared", at_most=3)])
+def limited(key: str, seconds: float) -> str:
+    return limited_body(key, seconds)
+
+
+@workflow
+def limited_step(key: str, seconds: float) -> str:
+    return limited_body.options(limits=[Limit("shared", at_most=3)])(key, seconds)
+
+
+@workflow
+def rated_step(key: str, seconds: float) -> str:
+    return limited_body.options(limits=[Limit("paced", rate=10, per="1s")])(key, seconds)
+
+
 GUILTY = "r7"
 
 
@@ -312,7 +344,10 @@ def large_workflow(tasks: int) -> Workflow[..., Any]:
 
 WORKFLOWS: dict[str, Workflow[..., Any]] = {
     each.name: each
-    for each in (chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned, stamped)
+    for each in (
+        *(chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned, stamped),
+        *(limited, limited_step, rated_step),
+    )
 }
 
 
@@ -534,6 +569,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--die-before-giving", type=int, default=0)
     parser.add_argument("--hub", type=json.loads, default=None)
     parser.add_argument("--serves", default=None)
+    parser.add_argument("--drives", type=int, default=1)
     return parser.parse_args()
 
 
@@ -562,6 +598,7 @@ def main() -> None:
         **({"dispatcher": None} if options.polled else {}),
         settings=settings,
         hub=hub,
+        drives=bool(options.drives),
         workflows=None if options.serves is None else [WORKFLOWS[options.serves]],
     )
     with runner:

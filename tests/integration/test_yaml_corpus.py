@@ -19,7 +19,9 @@ RUNNABLE = [file for file in corpus() if file.end != "validates"]
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """A run of every file, all submitted before the first is waited for."""
     folder: Path = tmp_path_factory.mktemp("corpus")
-    with Runner(f"sqlite:///{folder}/corpus.db", workflows=[], config=False) as runner:
+    config = folder / "turnout.toml"
+    config.write_text("[queues.nightly]\nmax_active_runs = 1\n[queues.reports]\nmax_active_runs = 2\n")
+    with Runner(f"sqlite:///{folder}/corpus.db", workflows=[], config=config) as runner:
         found: dict[str, Any] = {}
         for file in RUNNABLE:
             [workflow, *_] = compile_file(file.text, name=file.name, tasks=TASKS).workflows

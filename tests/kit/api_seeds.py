@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from tests.kit.api import RunningApi
+from turnout.model.limits import LimitSize
 
 RUNS = "/api/v1/runs"
 YAML = "params: [WHO=world]\nsteps:\n  - name: greet\n    command: echo hello\n    workerSelector: {zone: a}\n"
@@ -38,6 +39,7 @@ def seeded(api: RunningApi) -> Seeds:
         body = {"workflow": workflow, "input": input}
         return str(client.post(RUNS, params={"wait": 20}, json=body).json()["run"]["id"])
 
+    api.core.store.put_limit_sizes({"database": LimitSize(3)})
     ids = [start("twice", n=1), start("checked", n=-5), start("mapped", n=3), start("family", n=1)]
     made = client.put("/api/v1/workflows/hello", json={"text": YAML}, headers={"If-None-Match": "*"})
     assert made.status_code in (200, 201), made.text
@@ -102,6 +104,9 @@ def prepared(operation: str, api: RunningApi, seeds: Seeds) -> Iterator[Prepared
         "rerun_run": Prepared(f"{run}/rerun", {"from_task": "add-2"}),
         "cancel_runs": Prepared(f"{RUNS}/bulk/cancel", {"filter": {"workflow": "hold"}, "dry_run": True}),
         "rerun_runs": Prepared(f"{RUNS}/bulk/rerun", {"filter": {"workflow": "checked"}, "dry_run": True}),
+        "list_limits": Prepared("/api/v1/limits"),
+        "get_limit": Prepared("/api/v1/limits/detail", params={"name": "database"}),
+        "get_run_limits": Prepared(f"{run}/limits"),
         "list_workers": Prepared("/api/v1/workers"),
         "get_worker": Prepared("/api/v1/workers/w1"),
         "drain_worker": Prepared("/api/v1/workers/w1/drain"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,6 +15,7 @@ from kit.store import MemoryStore
 from turnout.authoring.registry import Registry
 from turnout.model.events import ExecutionResult
 from turnout.model.graph import Graph
+from turnout.model.limits import LimitSize
 from turnout.model.rows import RunRow, Session, TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState, TaskState
@@ -39,6 +41,7 @@ from turnout.orchestration.stages.claims import Claims, ClaimScope
 from turnout.orchestration.stages.commands import Commands, Withdrawal
 from turnout.orchestration.stages.commits import Commits
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
+from turnout.orchestration.stages.limit_queue import LimitQueue
 from turnout.orchestration.stages.pending_submissions import PendingSubmissions, SubmissionReplies
 from turnout.orchestration.stages.results import ResultCheck, ResultIntake, Shadows
 from turnout.orchestration.stages.scheduler import Scheduler
@@ -98,11 +101,13 @@ class Parts:
         store: MemoryStore | None = None,
         refresh: Refresh | None = None,
         schedules: bool = False,
+        limit_sizes: Mapping[str, LimitSize] | None = None,
         **capacity: int,
     ) -> None:
         self.loop = loop
         self.refresh = refresh
         self.has_schedules = schedules
+        self.limit_sizes = limit_sizes or {}
         self.store: Any = store or MemoryStore()
         self.journal: list[str] = self.store.journal
         """Reservations, commits and dispatches in their order."""
@@ -199,7 +204,18 @@ class Parts:
 
     @cached_property
     def replies(self) -> SubmissionReplies:
-        return SubmissionReplies(self.runs, self.submissions, self.waiters, self.claims, self.timers)
+        return SubmissionReplies(self.runs, self.submissions, self.waiters, self.claims, self.timers, self.limits)
+
+    @cached_property
+    def limits(self) -> LimitQueue:
+        return LimitQueue(
+            self.store,
+            self.session,
+            self.runs,
+            claims=self.claims,
+            background=self.background,
+            configured=self.limit_sizes,
+        )
 
     @cached_property
     def commits(self) -> Commits:
@@ -212,6 +228,7 @@ class Parts:
             children=self.child_runs,
             replies=self.replies,
             shadows=self.shadows,
+            limits=self.limits,
             timers=self.timers,
             background=self.background,
         )
@@ -227,6 +244,7 @@ class Parts:
             exclusive_tasks=self.exclusive_tasks,
             affinity=RunAffinity(self.store, self.dispatcher, self.runs, self.background),
             children=self.child_runs,
+            limits=self.limits,
             polled=self.polled,
         )
 
@@ -312,6 +330,7 @@ class Parts:
             unknown_runs=self.unknown_runs,
             inbox=self.inbox,
             waiters=self.waiters,
+            limits=self.limits,
             definitions=self.definitions,
             schedules=self.schedules,
             background=self.background,

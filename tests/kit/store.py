@@ -27,6 +27,7 @@ from turnout.model.rows import (
     TaskRow,
     WriteOutcome,
 )
+from turnout.model.slots import Admitted, SlotRequest
 from turnout.model.states import RunState, TaskState
 
 
@@ -55,7 +56,14 @@ class MemoryStore:
         self.alive_holders: set[str] = set()
         self.known_holders: dict[str, Holder] = {}
         self.health: list[SessionHealth] = []
-        self.seen = Glance(owns=False, unowned=False, overdue=False, unheard=False, undone=False)
+        self.seen = Glance(owns=False, unowned=False, overdue=False, unheard=False, undone=False, limited=False)
+        self.unslotted: set[str] = set()
+        """Runs that wait for a slot of a limit."""
+        self.granted: dict[tuple[str, int, int], float] = {}
+        """Tasks that have the slots of their limits, by run, position and attempt."""
+        self.slot_requests: list[SlotRequest] = []
+        self.admits: list[Admitted] = []
+        """What the next calls that give slots return."""
         self.overdue: list[str] = []
         """Sessions whose leases are over."""
         self.lapsed: list[tuple[str, int, int, str]] = []
@@ -241,6 +249,24 @@ class MemoryStore:
     def refuse_commands(self, command_ids: Sequence[int], why: str) -> None:
         self._call("refuse_commands", tuple(command_ids), why)
         self.closed |= dict.fromkeys(command_ids, why)
+
+    # -- limits -------------------------------------------------------------------------------------------------
+    def admit_waiting(self, names: Sequence[str] | None = None, scope: Any = None) -> Admitted:
+        self._call("admit_waiting", names, scope)
+        return self.admits.pop(0) if self.admits else Admitted()
+
+    def request_slots(self, requests: Sequence[SlotRequest], scope: Any = None) -> Admitted:
+        self._call("request_slots")
+        self.slot_requests += requests
+        return self.admits.pop(0) if self.admits else Admitted()
+
+    def runs_without_slots(self, run_ids: Sequence[str]) -> frozenset[str]:
+        self._call("runs_without_slots", tuple(run_ids))
+        return frozenset(self.unslotted.intersection(run_ids))
+
+    def granted_tasks(self, run_ids: Sequence[str]) -> dict[tuple[str, int, int], float]:
+        self._call("granted_tasks", tuple(run_ids))
+        return {key: age for key, age in self.granted.items() if key[0] in run_ids}
 
     def close_commands(self) -> None:
         self._call("close_commands")

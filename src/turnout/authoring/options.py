@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias, TypedDict, get_args
 
+from turnout.authoring.limits import Limit
 from turnout.authoring.schedules import Scheduled
 from turnout.errors import InvalidInput, InvalidWorkflow
 from turnout.model.deferral import condition_ref
 from turnout.model.durations import Duration, seconds
+from turnout.model.limits import LimitSpec
 from turnout.model.names import suggest
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
@@ -24,6 +26,10 @@ DEFAULT_GROWING_DELAY = 1.0
 
 Hooks: TypeAlias = Any
 """A task or a list of tasks, called with the outcome if they take an argument."""
+
+
+Limits: TypeAlias = Limit | LimitSpec | str | Sequence[Limit | LimitSpec | str]
+"""A limit or a list of limits; a text is the name of a configured one."""
 
 
 class TaskOptions(TypedDict, total=False):
@@ -64,6 +70,8 @@ class TaskOptions(TypedDict, total=False):
     """The key of the executor; a routing rule may override it."""
     at_most_once: bool
     """True: the body is never started a second time, even if the outcome of its attempt is unknown."""
+    limits: Limits
+    """Limits of which each attempt holds a slot, as ``[Limit("database", at_most=3)]``."""
     on_success: Hooks
     """Called when the task has completed."""
     on_failure: Hooks
@@ -91,6 +99,17 @@ class WorkflowOptions(TypedDict, total=False):
     """When the workflow runs by itself: a cron expression, a ``Schedule``, or a list of these. A server runs it."""
     timezone: str
     """The time zone of the schedules that have none of their own, by default ``"UTC"``."""
+    max_active_runs: int | None
+    """The greatest number of runs of this workflow at work at once; others wait. Default: no limit."""
+    max_active_steps: int | None
+    """The greatest number of tasks of one run at work at once. Default: no limit."""
+    limits: Limits
+    """Limits of which a run holds a slot from its start to its end, as ``[Limit("customer-${customer_id}",
+    at_most=3)]``."""
+    queue: str | None
+    """The configured queue that runs wait in."""
+    priority: int
+    """The priority of runs that are submitted without one: among waiting runs a higher one starts first. Default: 0."""
     on_success: Hooks
     """Called when everything else of the run has ended and the run completes."""
     on_failure: Hooks

@@ -8,6 +8,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, Unpack, cast, overload
 
 from turnout.authoring.graph_builder import current_drawing, draw_map
 from turnout.authoring.invocation import slots_of
+from turnout.authoring.limits import limit_specs
 from turnout.authoring.options import (
     RetryPredicate,
     TaskOptions,
@@ -172,6 +173,7 @@ class Task(Generic[P, R]):
             at_most_once=given.get("at_most_once", False),
             uses_context=uses_context,
             map=mapped,
+            limits=limit_specs(given.get("limits", ()), f"task {name!r}"),
         )
 
     def __repr__(self) -> str:

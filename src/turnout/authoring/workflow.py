@@ -16,6 +16,7 @@ from turnout.authoring.default_runner import Submitted, current_runner
 from turnout.authoring.definition import NO_DEFAULTS, Definition, TaskDefaults
 from turnout.authoring.graph_builder import GraphBuilder, current_drawing
 from turnout.authoring.hooks import add_hooks
+from turnout.authoring.limits import limit_specs
 from turnout.authoring.options import Hooks, TaskOptions, WorkflowOptions, optional_seconds, selector
 from turnout.authoring.refs import author, place, raised_at
 from turnout.authoring.schedules import DEFAULT_TIMEZONE, schedule_specs
@@ -85,6 +86,11 @@ class Workflow(Generic[P, R]):
         self.timeout = optional_seconds(options.get("timeout"), f"timeout of workflow {name!r}")
         self.worker_selector: WorkerSelector = selector(options.get("worker_selector"))
         self.affinity: Affinity = options.get("affinity")
+        self.limits = limit_specs(options.get("limits", ()), f"workflow {name!r}")
+        self.max_active_runs = options.get("max_active_runs")
+        self.max_active_steps = options.get("max_active_steps")
+        self.queue = options.get("queue") or ""
+        self.priority = options.get("priority", 0)
         self.hooks: Mapping[str, Hooks] = {
             "on_success": options.get("on_success"),
             "on_failure": options.get("on_failure"),
@@ -250,6 +256,11 @@ class Workflow(Generic[P, R]):
             worker_selector=self.worker_selector,
             affinity=self.affinity,
             gate=self.source.gate,
+            limits=self.limits,
+            max_active_runs=self.max_active_runs,
+            max_active_steps=self.max_active_steps,
+            queue=self.queue,
+            priority=self.priority,
         )
         validate(spec)
         return spec

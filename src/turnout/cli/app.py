@@ -18,6 +18,7 @@ from turnout.cli import (
     health,
     init,
     keys,
+    limits,
     logs,
     orchestrate,
     prune,
@@ -53,6 +54,7 @@ turnout tokens create ci --role operator   access to the API
 turnout orchestrate flows.py               drive runs, as a process of its own
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
 turnout workers ls                         the connected workers and their load
+turnout limits ls                          limits and queues, and what waits for them
 """
 
 app = typer.Typer(
@@ -97,6 +99,7 @@ for command in (
     app.command()(command)
 app.add_typer(runs.app, name="runs")
 app.add_typer(workers.app, name="workers")
+app.add_typer(limits.app, name="limits")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")

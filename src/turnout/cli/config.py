@@ -74,11 +74,11 @@ class EffectiveSetting(msgspec.Struct, frozen=True):
 
 def effective_settings() -> list[EffectiveSetting]:
     """Returns every setting, in the order of the documentation."""
-    from turnout.runner.config_schema import EXECUTORS, FIELDS
+    from turnout.runner.config_schema import FIELDS, NAMED_TABLES
     from turnout.runner.settings import configuration
 
     config = configuration()
-    keys = [*FIELDS, *(key for key in config.entries if key[0] == EXECUTORS)]
+    keys = [*FIELDS, *(key for key in config.entries if key[0] in NAMED_TABLES)]
     return [_effective(config, key) for key in keys]
 
 

@@ -124,6 +124,8 @@ def _state(run: OpenRun) -> Span:
     """Returns the state; a running run without a running task is listed as waiting."""
     if run.driver is Driver.NOT_DRIVEN:
         return "! not driven", "yellow"
+    if run.driver is Driver.QUEUED:
+        return "… queued", "yellow"
     if run.view.state is RunState.RUNNING and not run.working:
         return "… waiting", "yellow"
     mark, style = MARKS[run.view.state]

@@ -68,6 +68,7 @@ _HINTS = {
     "run_not_found": "`turnout runs ls` lists the runs",
     "ambiguous_run": "give more of the id",
     "worker_not_found": "`turnout workers ls` lists those that are connected",
+    "limit_not_found": "`turnout limits ls` lists those that are configured, held or waited for",
     "ambiguous_worker": "give the id of the one that is meant",
     "idempotency_conflict": "use another --key, or the same input",
     "hub_unavailable": "if an orchestrator has the address, leave the run to it: `turnout enqueue`, or --no-wait",

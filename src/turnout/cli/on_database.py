@@ -18,8 +18,10 @@ from turnout.model.driver import Driver
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.rows import HeldAttempt
+from turnout.model.slots import LimitDetail, LimitView
 from turnout.model.states import RunState
 from turnout.model.workers import WorkerView
+from turnout.runner.limits import find_limit
 from turnout.runner.live_sessions import drain, find_worker, live_orchestrators, live_workers
 from turnout.runner.log_reader import LogReader, lines_of
 from turnout.runner.open_runs import drivers_of
@@ -36,6 +38,7 @@ class DatabaseService:
         self.runs = DatabaseRuns(database)
         self.workflows = LocalWorkflows(database)
         self.workers = DatabaseWorkers(database)
+        self.limits = DatabaseLimits(database)
         self.tokens = DatabaseTokens(database)
 
 
@@ -134,6 +137,21 @@ class DatabaseWorkers:
     def is_alive(self, worker: WorkerView) -> bool:
         with open_store(self._database) as store:
             return bool(store.holders_alive([worker.id]))
+
+
+class DatabaseLimits:
+    """Limits on a database, which may not exist yet."""
+
+    def __init__(self, database: str | None) -> None:
+        self._database = database
+
+    def list(self) -> builtins.list[LimitView]:
+        with store_if_there(self._database) as store:
+            return [] if store is None else store.limits()
+
+    def find(self, wanted: str) -> LimitDetail:
+        with open_store(self._database) as store:
+            return find_limit(store, wanted)
 
 
 class DatabaseTokens:

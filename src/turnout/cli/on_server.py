@@ -12,8 +12,10 @@ from turnout.cli.service import Explained, ExplainedTask, NewSecret
 from turnout.errors import InvalidInput
 from turnout.model.access import Role, TokenRow
 from turnout.model.rows import HeldAttempt
+from turnout.model.slots import LimitDetail, LimitView
 from turnout.model.workers import WorkerView
 from turnout.runner.server_access import ServerAccess
+from turnout.server.api.types.limits import Limits as LimitList
 from turnout.server.api.types.workers import DrainRequest, WorkerDetail
 from turnout.server.api.types.workers import Workers as WorkerList
 from turnout.server.api.types.workflows import DispatchTrace
@@ -36,6 +38,7 @@ class ServerService:
         self.runs = ServerRuns(client)
         self.workflows = ServerWorkflows(client)
         self.workers = ServerWorkers(client)
+        self.limits = ServerLimits(client)
         self.tokens = ServerTokens(client)
 
 
@@ -84,6 +87,19 @@ class ServerWorkers:
 
     def is_alive(self, worker: WorkerView) -> bool:
         return any(view.id == worker.id for view in self.list())
+
+
+class ServerLimits:
+    """Limits of a server's database."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    def list(self) -> builtins.list[LimitView]:
+        return self._client.get("/limits", LimitList).limits
+
+    def find(self, wanted: str) -> LimitDetail:
+        return self._client.get("/limits/detail", LimitDetail, {"name": wanted})
 
 
 class ServerTokens:

@@ -10,6 +10,7 @@ import msgspec
 from turnout.cli.run_report import HistoryEntry, RunFacts
 from turnout.model.driver import Driver
 from turnout.model.rows import HistoryRow, TaskRow
+from turnout.model.slots import HeldLimit
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
 from turnout.runner.views import RunView, TaskView, attempts_of
 from turnout.server.api.types.runs import Run
@@ -34,6 +35,7 @@ def facts_of(
     tasks: Sequence[TaskView],
     moves: Sequence[Move],
     result: Any,
+    limits: Sequence[HeldLimit] = (),
 ) -> RunFacts:
     """Returns everything about one run."""
     rows = [_row(pos, task) for pos, task in enumerate(tasks)]
@@ -49,6 +51,7 @@ def facts_of(
         run.driver or Driver.DRIVEN,
         attempts,
         result,
+        limits=limits,
     )
 
 

@@ -19,6 +19,7 @@ from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.logs import LogLine
 from turnout.model.reasons import UNMET
 from turnout.model.rows import StoredRun
+from turnout.model.slots import HeldLimit
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.runner.open_runs import driver_of
@@ -43,6 +44,8 @@ class RunFacts(msgspec.Struct, frozen=True):
     """The last lines of each failed attempt, if requested."""
     progress: Mapping[str, str] = NO_PROGRESS
     """The latest progress of running tasks and items."""
+    limits: Sequence[HeldLimit] = ()
+    """Limits that the run and its tasks hold or wait for."""
 
     def as_json(self) -> dict[str, Any]:
         by_task: dict[str, list[dict[str, Any]]] = {}
@@ -58,6 +61,7 @@ class RunFacts(msgspec.Struct, frozen=True):
             "result": self.result,
             "driven": self.driver is Driver.DRIVEN,
             "driver": str(self.driver),
+            "limits": plain(list(self.limits)),
             "tasks": tasks,
         }
 
@@ -98,6 +102,7 @@ def read_run(store: Store, stored: StoredRun, *, lines: bool = False) -> RunFact
         stored_result(store, stored, rows),
         last_lines(store, view.id, attempts) if lines else None,
         NO_PROGRESS if view.state.terminal else store.progress(view.id),
+        () if view.state.terminal else store.limits_of(view.id),
     )
 
 
@@ -116,6 +121,7 @@ def print_run(run: RunFacts) -> None:
         ("rerun of", view.rerun_of or ""),
         ("", NOT_DRIVEN if run.driver is Driver.NOT_DRIVEN else ""),
     ]
+    rows += [("waits for" if not limit.held else "holds", shown_limit(limit)) for limit in run.limits]
     print_rows([[(f"  {name}", "dim"), (value, "")] for name, value in rows if value])
     print_line()
     for line in lines(nodes(run.spec, run.tasks, run.progress), time.time()):
@@ -134,6 +140,16 @@ def print_run(run: RunFacts) -> None:
         _print_error(task)
     if len(failed) > MAX_SHOWN_FAILURES:
         print_line(f"\n… and {format_count(len(failed) - MAX_SHOWN_FAILURES, 'more task')} that failed")
+
+
+def shown_limit(limit: HeldLimit) -> str:
+    """Returns a limit of a run as one line.
+
+    >>> shown_limit(HeldLimit(name="customer-17", task="charge", held=False, position=3))
+    'limit customer-17 for charge, position 3'
+    """
+    of = "" if limit.task is None else f" for {limit.task}"
+    return one_line(f"limit {limit.name}{of}") + ("" if limit.position is None else f", position {limit.position:,}")
 
 
 def print_attempts(attempts: Sequence[AttemptView]) -> None:

@@ -23,6 +23,7 @@ from turnout.model.retention import Deleted
 from turnout.model.states import RunState, TaskState
 from turnout.runner.run_reader import LAST, TaskDetail
 from turnout.runner.views import AttemptView, RunView, TaskView
+from turnout.server.api.types.limits import RunLimits
 from turnout.server.api.types.logs import LogPage
 from turnout.server.api.types.runs import (
     CancelRequest,
@@ -96,6 +97,7 @@ class ServerRuns:
             builtins.list(self._tasks(run.id)),
             builtins.list(self._moves(run.id)),
             result,
+            [] if run.state.terminal else client.get(f"{path}/limits", RunLimits).limits,
         )
         if not lines:
             return known

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from turnout.model.logs import LogLine
     from turnout.model.retention import Deleted
     from turnout.model.rows import HeldAttempt
+    from turnout.model.slots import LimitDetail, LimitView
     from turnout.model.states import RunState
     from turnout.model.workers import WorkerView
     from turnout.runner.live_sessions import Needs
@@ -145,6 +146,16 @@ class Workers(Protocol):
     def is_alive(self, worker: WorkerView) -> bool: ...
 
 
+class Limits(Protocol):
+    """Limits and queues."""
+
+    def list(self) -> list[LimitView]: ...
+
+    def find(self, wanted: str) -> LimitDetail:
+        """Returns the limit or queue with this name, with its holders and waiters."""
+        ...
+
+
 class Tokens(Protocol):
     """Tokens of the server."""
 
@@ -166,6 +177,9 @@ class Service(Protocol):
 
     @property
     def workers(self) -> Workers: ...
+
+    @property
+    def limits(self) -> Limits: ...
 
     @property
     def tokens(self) -> Tokens: ...

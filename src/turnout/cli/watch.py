@@ -245,6 +245,10 @@ def stall_reason(run: RunView, driver: Driver) -> str:
     """Returns why no task of this run begins."""
     if run.state is RunState.PAUSED:
         return f"nothing starts: the run is paused; `turnout runs resume {short_id(run.id)}` lets it go on"
+    if driver is Driver.QUEUED:
+        return (
+            f"nothing starts yet: the run waits for its limits; `turnout runs show {short_id(run.id)}` has its position"
+        )
     if driver is Driver.NOT_DRIVEN:
         return f"nothing starts yet: the run is {NOT_DRIVEN}"
     return f"nothing has started yet: the run is {run.state}, driven by orchestrator {run.owner}"

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from turnout.model.access import AuditRow, NewToken, TokenRow
 from turnout.model.definitions import DefinitionKind, DefinitionVersion, NewDefinition, RecentRun, StoredDefinition
 from turnout.model.events import ExecutionResult
+from turnout.model.limits import LimitSize
 from turnout.model.logs import LogLine, LogRow
 from turnout.model.retention import Deleted
 from turnout.model.routing import StoredRouting
@@ -53,6 +54,7 @@ from turnout.model.schedule_rows import (
     ScheduleTurn,
     StoredSchedule,
 )
+from turnout.model.slots import AdmissionScope, Admitted, HeldLimit, LimitDetail, LimitView, SlotRequest
 from turnout.model.states import RunState, TaskState
 
 
@@ -306,8 +308,8 @@ class ReadStore(Protocol):
         ...
 
     def waiting(self) -> dict[str, Any]:
-        """Returns the number of non-terminal runs by state, by whether they are owned, and by owner: for
-        start-up and health."""
+        """Returns the number of non-terminal runs by state, by whether they are owned, by owner, and of those that wait
+        for limits: for start-up and health."""
         ...
 
     def about(self) -> StoreFacts:
@@ -597,6 +599,53 @@ class ScheduleStore(Protocol):
         ...
 
 
+class LimitStore(Protocol):
+    """Keeps the slots of limits. A slot counts only while its run, or its task in that attempt, is open. Slots are
+    given by one transaction at a time, over all processes, by the decision in ``model/slots.py``; the database's clock
+    measures rates and waits."""
+
+    def put_limit_sizes(self, sizes: Mapping[str, LimitSize]) -> list[str]:
+        """Replaces the sizes of the configuration, by the names as they are declared. Returns those that had another
+        size before."""
+        ...
+
+    def admit_waiting(self, names: Sequence[str] | None = None, scope: AdmissionScope | None = None) -> Admitted:
+        """Gives free slots of these limits, or of any, to what waits for them: each waiter gets all of its limits, or
+        none. Runs outside of the scope are passed over; without one there are none. A run that got its slots can be
+        claimed; wakes ``runs`` and ``limits``. Bounded: a call that has given slots may have left more to give."""
+        ...
+
+    def request_slots(self, requests: Sequence[SlotRequest], scope: AdmissionScope | None = None) -> Admitted:
+        """Adds attempts of tasks to those that wait, unless they do already or hold their slots, and gives free slots
+        as ``admit_waiting`` does."""
+        ...
+
+    def queued_versions(self, workflows: Sequence[str]) -> list[str]:
+        """Returns the versions of runs that wait for limits, of other workflows than these."""
+        ...
+
+    def runs_without_slots(self, run_ids: Sequence[str]) -> frozenset[str]:
+        """Returns those of these runs that wait for a slot themselves."""
+        ...
+
+    def granted_tasks(self, run_ids: Sequence[str]) -> dict[tuple[str, int, int], float]:
+        """Returns run id, position and attempt of the tasks of these runs that have all their slots, with the seconds
+        since they have them."""
+        ...
+
+    def limits(self) -> list[LimitView]:
+        """Returns the limits that are configured, held or waited for, by name."""
+        ...
+
+    def limit(self, name: str) -> LimitDetail | None:
+        """Returns a limit with its holders, and its waiters in their order."""
+        ...
+
+    def limits_of(self, run_id: str) -> list[HeldLimit]:
+        """Returns the limits that a run and its tasks hold or wait for."""
+        ...
+
+
 class Store(
     LedgerStore,
     OwnershipStore,
@@ -610,6 +659,7 @@ class Store(
     RoutingStore,
     ScheduleStore,
     FigureStore,
+    LimitStore,
     Protocol,
 ):
     """All roles of one database, and how it is opened and closed."""
@@ -624,10 +674,9 @@ class Store(
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         """Calls ``on_wake(topic)`` from a background thread when another process may have changed something: topic is
-        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions``, ``definitions``,
-        ``schedules`` (PostgreSQL), or
-        ``any`` (SQLite, which only sees that the file changed; PostgreSQL after a reconnect). Returns the function that
-        stops it. A call is a hint."""
+        ``runs``, ``commands``, ``inbox``, ``ready``, ``finished``, ``sessions``, ``definitions``, ``schedules``,
+        ``queued``, ``limits`` (PostgreSQL), or ``any`` (SQLite, which only sees that the file changed; PostgreSQL after
+        a reconnect). Returns the function that stops it. A call is a hint."""
         ...
 
     def use(self) -> StoreUse:

@@ -5,7 +5,7 @@ A mapped task runs, without a holder, from the commit that adds its items until 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -210,6 +210,18 @@ def ready_within_limits(view: RunView) -> Iterator[int]:
                     continue
                 room[row.group] -= 1
             yield pos
+
+
+def steps_within_limit(view: RunView, ready: Iterable[int]) -> list[int]:
+    """Returns as many of these ready tasks as ``max_active_steps`` of the run allows, the highest priority first."""
+    machine = view.machine
+    assert machine.graph.max_active_steps is not None
+    mapped = machine.graph.mapped
+    busy = machine.busy + sum(
+        takes_slot(row) - takes_slot(view.tasks[pos]) for pos, row in view.rows.items() if pos not in mapped
+    )
+    ranked = sorted(ready, key=lambda pos: -view.task(pos).priority)
+    return ranked[: max(0, machine.graph.max_active_steps - busy)]
 
 
 def offerable_within_limits(view: RunView) -> Iterator[int]:

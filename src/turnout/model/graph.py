@@ -23,16 +23,20 @@ class Graph:
         "deps",
         "excuses",
         "full_name",
+        "has_limits",
         "hooks",
         "limited",
         "mapped",
+        "max_active_steps",
         "piped_into",
         "pipes",
         "position",
         "prioritised",
         "rule_context",
         "run_hooks",
+        "run_limits",
         "spec",
+        "step_limited",
         "task_hooks",
         "tasks",
         "version",
@@ -73,6 +77,11 @@ class Graph:
         self.children = frozenset(pos for pos, task in enumerate(spec.tasks) if task.body.kind == "workflow")
         """Positions of tasks that are child runs."""
         self.prioritised = any(task.priority for task in spec.tasks)
+        self.run_limits = spec.run_limits
+        self.step_limited = any(task.limits for task in spec.tasks)
+        self.has_limits = bool(self.run_limits) or self.step_limited
+        """True if runs or tasks hold slots of limits."""
+        self.max_active_steps = spec.max_active_steps
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
         self._map_out()
 

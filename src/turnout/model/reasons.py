@@ -26,7 +26,10 @@ WAITING_TO_RUN_ALONE_ON_A_WORKER = "waiting_to_run_alone_on_a_worker"
 BREAKER_OPEN = "breaker_open"
 """The reason of a task whose executor has failed repeatedly and gets probes only."""
 LIMIT = "limit"
-"""The reason of an item whose group runs as many items as ``max_parallel`` allows."""
+"""The reason of a task that waits for a slot of a limit, with the name: ``limit:customer-17``. Alone it is that of a
+run, whose limits have rows of their own, and of an item whose group runs as many items as ``max_parallel`` allows."""
+MAX_ACTIVE_STEPS = "limit:max_active_steps"
+"""The reason of a task whose run has as many tasks at work as its workflow allows."""
 NO_WORKER_MATCHES = "no_worker_matches"
 HUB_UNAVAILABLE = "hub_unavailable"
 """The reason of a task that goes to workers while its owner has no hub that is up."""
@@ -81,8 +84,9 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
         "Repair the executor or worker; probes close the breaker as soon as they succeed.",
     ),
     LIMIT: WaitReason(
-        "As many items of the mapped task are running as ``max_parallel`` allows.",
-        "Wait for other items, or raise ``max_parallel``.",
+        "The limit that the reason names has no free slot. Without a name: a limit of the run, or as many items of the "
+        "mapped task are running as ``max_parallel`` allows.",
+        "Wait: ``turnout limits show NAME`` shows the holders and the position; or raise the limit.",
     ),
     WAITING_TO_RUN_ALONE: WaitReason(
         "The task's attempts were lost with their processes, so it starts only while its executor runs nothing else.",
@@ -157,6 +161,15 @@ def no_worker_matches(labels: Mapping[str, str], handler: str) -> str:
     """
     labelled = ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
     return f"{NO_WORKER_MATCHES}{{{labelled}}} handler {handler}"
+
+
+def waits_for_limits(names: Sequence[str]) -> str:
+    """Returns the reason of a task that waits for slots of these limits.
+
+    >>> waits_for_limits(["customer-17", "mail"])
+    'limit:customer-17, mail'
+    """
+    return f"{LIMIT}:{', '.join(names)}"
 
 
 def breaker_open_on_workers(names: Sequence[str]) -> str:

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 import msgspec
 
 from turnout.model.events import ErrorInfo
+from turnout.model.limits import LimitUse
+from turnout.model.reasons import LIMIT
 from turnout.model.states import RunState, TaskState
 
 
@@ -175,6 +177,8 @@ class RunWrite(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     """With the end of a child run: added to the inbox in the same transaction, if the parent's attempt still waits."""
     commands_done: Sequence[int] = ()
     """Command rows that this write applies; marked done in the same transaction."""
+    limits: Sequence[LimitUse] = ()
+    """With ``insert``, of a run that is pending with the reason ``limit``: the limits that it waits for."""
 
     @property
     def task_epoch(self) -> int:
@@ -212,6 +216,11 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     age: float = 0.0
     """Seconds since it was submitted, by the database's clock."""
 
+    @property
+    def queued(self) -> bool:
+        """True if it waits for its limits, and is not to be claimed."""
+        return self.row.state is RunState.PENDING and self.row.reason == LIMIT
+
 
 class LoadedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run that has just been claimed, with all that its owner needs."""
@@ -223,6 +232,8 @@ class LoadedRun(msgspec.Struct, frozen=True, kw_only=True):
     """``retry_in`` is the rest of the delay; outputs above the inline limit are absent (see ``large``)."""
     large: frozenset[int] = frozenset()
     """Positions whose output exists but was left in the store."""
+    active: float = 0.0
+    """Seconds since it was first claimed, by the database's clock: the time for which it has not waited for limits."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -296,6 +307,8 @@ class Glance(msgspec.Struct, frozen=True, kw_only=True):
     """True if a schedule has fired and its run is still to be started."""
     now: float = 0.0
     """The time by the database's clock."""
+    limited: bool = True
+    """True if a run or a task waits for a slot of a limit."""
 
 
 class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ A ``Transition`` (transition.py) collects the changes of one commit on top of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from turnout.model.deferral import read_memo
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.groups import NO_GROUPS, Expansion, Group, keeps_output, restored_groups, startable
+from turnout.model.groups import NO_GROUPS, Expansion, Group, keeps_output, restored_groups, startable, takes_slot
 from turnout.model.mapping import Outputs
 from turnout.model.names import task_id
 from turnout.model.retry import last_attempt
@@ -44,6 +44,7 @@ class RunMachine:
     """The committed state of one run in its owner's memory."""
 
     __slots__ = (
+        "busy",
         "epoch",
         "finished_groups",
         "graph",
@@ -78,6 +79,8 @@ class RunMachine:
         self.open = len(tasks) - len(ended)
         self.ready: dict[int, None] = dict.fromkeys([task.pos for task in tasks if startable(task)])
         """Positions of tasks that may start now, in the order in which they became ready."""
+        self.busy = sum(map(takes_slot, self._steps(tasks))) if graph.max_active_steps is not None else 0
+        """Tasks that run, or that a poller may claim; counted only with ``max_active_steps``."""
         self.groups = NO_GROUPS if len(tasks) == len(graph.tasks) else restored_groups(graph, tasks, self.ready)
         """The items of mapped tasks, by the position of the mapped task."""
         self.finished_groups: Sequence[int] = self._ended_groups() if self.groups else ()
@@ -152,6 +155,9 @@ class RunMachine:
         graph, tasks, ready, remaining = self.graph, self.tasks, self.ready, self.remaining
         if changes.expansion is not None:
             self._add(changes.expansion)
+        if graph.max_active_steps is not None:
+            for row in self._steps(changes.rows.values()):
+                self.busy += takes_slot(row) - takes_slot(tasks[row.pos])
         for pos, row in changes.rows.items():
             if row.group is not None:
                 self._apply_item(row)
@@ -178,6 +184,10 @@ class RunMachine:
         if changes.run is not None:
             self.row = changes.run
         self.seq = changes.seq
+
+    def _steps(self, rows: Iterable[TaskRow]) -> Iterator[TaskRow]:
+        """Yields these rows without those of mapped tasks, whose items do the work."""
+        return (row for row in rows if row.pos not in self.graph.mapped)
 
     # -- mapped tasks -------------------------------------------------------------------------------------------
     def _add(self, expansion: Expansion) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from turnout.model.limits import LimitSpec, queue_limit, workflow_limit
 from turnout.model.retry import RetryPolicy
 from turnout.model.rules import Rule
 from turnout.model.shell import ShellSpec
@@ -135,6 +136,8 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """Fan-out at run time: ``args`` and ``kwargs`` have the lists, and each item takes its values from them."""
     continue_on: ContinueOn | None = None
     """The ends other than success that the default rule of dependents accepts."""
+    limits: tuple[LimitSpec, ...] = ()
+    """Limits of which an attempt holds a slot each."""
 
 
 class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -153,10 +156,30 @@ class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """The task that evaluates the preconditions of the whole run: if it is skipped, so is everything."""
     remote_only: bool = False
     """True if its tasks may run on workers only, never on the machine of an orchestrator."""
+    limits: tuple[LimitSpec, ...] = ()
+    """Limits of which a run holds a slot each from its admission to its end."""
+    max_active_runs: int | None = None
+    """The greatest number of its runs at work at once."""
+    max_active_steps: int | None = None
+    """The greatest number of tasks of one run at work at once."""
+    queue: str = ""
+    """The configured queue that its runs wait in."""
+    priority: int = 0
+    """The priority of runs that are submitted without one."""
 
     @property
     def full_name(self) -> str:
         return f"{self.tenant}::{self.package}::{self.name}"
+
+    @property
+    def run_limits(self) -> tuple[LimitSpec, ...]:
+        """All limits of its runs, with those that ``queue`` and ``max_active_runs`` stand for."""
+        found = self.limits
+        if self.queue:
+            found = (*found, queue_limit(self.queue))
+        if self.max_active_runs is not None:
+            found = (*found, workflow_limit(self.full_name, self.max_active_runs))
+        return found
 
     @property
     def needs_code(self) -> bool:

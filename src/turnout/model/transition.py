@@ -20,6 +20,7 @@ from turnout.model.expansion import (
     open_piped_group,
     ready_within_limits,
     resume_groups,
+    steps_within_limit,
     value_in,
 )
 from turnout.model.groups import Expansion, startable
@@ -132,6 +133,8 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         # While a run is being cancelled only its hooks can be ready.
         if state is not RUN_RUNNING and not (state is RUN_CANCELLING and machine.graph.hooks):
             return []
+        if machine.graph.max_active_steps is not None:
+            return steps_within_limit(self, ready_within_limits(self))
         if machine.graph.limited:
             return list(ready_within_limits(self))
         rows, before = self.rows, machine.ready
@@ -147,6 +150,8 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def offerable(self) -> Iterable[int]:
         """Returns the ready tasks that may be offered to pollers, also those whose delay is not over."""
+        if self.machine.graph.max_active_steps is not None:
+            return steps_within_limit(self, offerable_within_limits(self))
         if self.machine.graph.limited:
             return offerable_within_limits(self)
         return {**self.machine.ready, **dict.fromkeys(self.made_ready())}
@@ -305,13 +310,14 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         known = len(self.machine.tasks)
         return [row for pos, row in self.rows.items() if pos < known]
 
-    def insert(self, owner: str | None) -> RunWrite:
-        """Returns the write of a new run: owned from the start with this transition's moves, or pending."""
+    def insert(self, owner: str | None, reason: str | None = None) -> RunWrite:
+        """Returns the write of a new run: owned from the start with this transition's moves, or pending for this
+        reason."""
         state = RUN_RUNNING if owner else RunState.PENDING
         if owner is None:
             self.machine.epoch = 0  # before that of the first owner
         rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else self.machine.tasks
-        self.run = self.run or RunRow(state=state, started_at=self.now if owner else None)
+        self.run = self.run or RunRow(state=state, reason=reason, started_at=self.now if owner else None)
         return insertion(self.machine, owner, self.run, rows, self.history)
 
     # -- one row ------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, get_args
 
 from turnout.errors import InvalidWorkflow, NotJson, TooLarge
 from turnout.model.bindings import params_in, tasks_in
+from turnout.model.limits import BAD_LIMIT, MAX_SLOTS, validate_limits
 from turnout.model.names import is_hook, is_identifier, suggest
 from turnout.model.retry import Backoff
 from turnout.model.rules import ContextValue, Op, leaves, names_in
@@ -27,6 +28,7 @@ def validate(spec: WorkflowSpec) -> None:
     _timeout(f"workflow {spec.name!r}", spec.timeout)
     _worker_selector(f"workflow {spec.name!r}", spec.worker_selector)
     _affinity(spec)
+    _run_limits(spec)
     known = [task.name for task in spec.tasks]
     names = frozenset(known)
     params = frozenset(param.name for param in spec.params)
@@ -37,6 +39,7 @@ def validate(spec: WorkflowSpec) -> None:
         validate_task(task)
         _style(spec, task)
         _map(spec, task)
+        _task_limits(task, params)
     _result(spec, names, known, params)
     if spec.gate and spec.gate not in names:
         _unknown_task(f"the gate of workflow {spec.name!r} is {spec.gate!r}", spec.gate, known)
@@ -254,6 +257,29 @@ def _affinity(spec: WorkflowSpec) -> None:
             f'affinity of workflow {spec.name!r} is "run", and it has no labels: give it a worker_selector, such as '
             '{"disk": "true"}, or leave the affinity out',
         )
+
+
+def _run_limits(spec: WorkflowSpec) -> None:
+    what = f"workflow {spec.name!r}"
+    validate_limits(what, spec.limits, [param.name for param in spec.params])
+    for field, value in (("max_active_runs", spec.max_active_runs), ("max_active_steps", spec.max_active_steps)):
+        if value is not None and (not _is_int(value) or not 1 <= value <= MAX_SLOTS):
+            right = f"it must be a whole number from 1 to {MAX_SLOTS:,}, or None"
+            _refuse(BAD_LIMIT, f"{field} of {what} is {value!r}: {right}", field=field, value=value)
+    if spec.queue:
+        _identifier(f"queue of {what}", spec.queue)
+    if not _is_int(spec.priority) or abs(spec.priority) > MAX_PRIORITY:
+        right = f"it must be a whole number within ±{MAX_PRIORITY:,}"
+        _refuse("bad_priority", f"priority of {what} is {spec.priority!r}: {right}")
+
+
+def _task_limits(task: TaskSpec, params: frozenset[str]) -> None:
+    if not task.limits:
+        return
+    validate_limits(f"task {task.name!r}", task.limits, params)
+    if task.body.kind == "workflow":
+        right = "give them to the workflow that it calls"
+        _refuse(BAD_LIMIT, f"task {task.name!r} is a child run and cannot have limits itself: {right}")
 
 
 def _style(spec: WorkflowSpec, task: TaskSpec) -> None:

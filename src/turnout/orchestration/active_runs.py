@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import msgspec
 
 from turnout.authoring.registry import Registry
+from turnout.contracts.clock import boot_time
 from turnout.contracts.dispatcher import Delivery
 from turnout.errors import StoreUnreachable
 from turnout.model.events import ExecutionResult, TaskReadyEvent
@@ -40,6 +42,39 @@ def first_results(results: list[PendingResult], max_characters: int) -> list[Pen
         if total > max_characters and number:
             return results[:number]
     return results
+
+
+class StepSlot(msgspec.Struct, frozen=True, gc=False):
+    """The slots of the limits of a task for one attempt."""
+
+    attempt: int
+    begin_by: float
+    """The ``boot_time`` until which the attempt may begin; infinite without a rate."""
+
+
+class OwnedSlots:
+    """The slots of the tasks of one run."""
+
+    __slots__ = ("held", "requested")
+
+    def __init__(self) -> None:
+        self.held: dict[int, StepSlot] = {}
+        self.requested: dict[int, int] = {}
+        """By position: the attempt that slots were requested for."""
+
+    def stands(self, pos: int, attempt: int) -> bool:
+        """True if the task has its slots for this attempt, which may still begin."""
+        slot = self.held.get(pos)
+        return slot is not None and slot.attempt == attempt and boot_time() < slot.begin_by
+
+    def begin_by(self, pos: int, attempt: int) -> float:
+        """Returns the ``boot_time`` until which this attempt may begin."""
+        slot = self.held.get(pos)
+        return slot.begin_by if slot is not None and slot.attempt == attempt else math.inf
+
+    def forget(self, pos: int) -> None:
+        self.held.pop(pos, None)
+        self.requested.pop(pos, None)
 
 
 class RunCommand:
@@ -81,6 +116,7 @@ class ActiveRun:
     """A run that this orchestrator owns: its machine, what has come in for it, and where it is queued."""
 
     __slots__ = (
+        "awaits_slots",
         "busy",
         "commands",
         "dropped",
@@ -93,6 +129,7 @@ class ActiveRun:
         "queued",
         "queued_for",
         "results",
+        "slots",
         "timer",
         "wait_reasons",
         "waiting_since",
@@ -114,6 +151,10 @@ class ActiveRun:
         is not lost because a lease is over."""
         self.has_lost_attempts = False
         """True if an attempt of it was lost: some of its tasks may have to run exclusively."""
+        self.awaits_slots = False
+        """True if it was claimed before its turn, for a command: nothing of it starts until it has its limits."""
+        self.slots: OwnedSlots | None = None
+        """The slots of its tasks; None before one of them needs any."""
         self.dropped = False
         self.last_failure = ""
         """Where its last transition raised; empty once one was applied."""
@@ -148,6 +189,8 @@ class ActiveRuns(Mapping[str, ActiveRun]):
         self._result_queue = queues[Stage.RESULT]
         self._finish_queue = queues[Stage.FINISH]
         self._runs: dict[str, ActiveRun] = {}
+        self.gated: set[str] = set()
+        """Runs that await the slots of their limits; some may not be owned any more."""
         self.get = self._runs.get
         """The dict's own method: every result looks its run up."""
 

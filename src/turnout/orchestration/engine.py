@@ -9,7 +9,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -19,6 +19,7 @@ from turnout.contracts.store import Store
 from turnout.dispatcher.admission import Admission
 from turnout.dispatcher.no_dispatcher import NoDispatcher
 from turnout.errors import StoreError
+from turnout.model.limits import LimitSize
 from turnout.model.rows import RunWrite
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.active_runs import ActiveRuns, RunTimers
@@ -31,7 +32,7 @@ from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.status import StatusReader, StatusSnapshot
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.loaders.stored_runs import GraphCache
-from turnout.orchestration.run_requests import RunRequests
+from turnout.orchestration.run_requests import NO_SIZES, RunRequests
 from turnout.orchestration.schedules.effects import ScheduleEffects
 from turnout.orchestration.schedules.evaluation import Schedules
 from turnout.orchestration.session import OrchestratorSession
@@ -42,6 +43,7 @@ from turnout.orchestration.stages.claims import Claims, ClaimScope
 from turnout.orchestration.stages.commands import Commands, Withdrawal
 from turnout.orchestration.stages.commits import Commits
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
+from turnout.orchestration.stages.limit_queue import LimitQueue
 from turnout.orchestration.stages.pending_submissions import PendingSubmissions, SubmissionReplies, Throttle
 from turnout.orchestration.stages.results import ResultCheck, ResultIntake, Shadows
 from turnout.orchestration.stages.scheduler import Scheduler
@@ -78,6 +80,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """True: it decides the due times of the schedules of its workflows."""
     admission: Admission | None = None
     """Checks where the tasks of new runs go; None: it is not known here."""
+    limits: Mapping[str, LimitSize] = NO_SIZES
+    """The sizes of limits in the configuration, by their declared names."""
 
 
 class Engine:
@@ -157,7 +161,10 @@ class Engine:
         )
         self.waiters = Waiters(store, self.runs, self.claims, self.background, settings.max_owned_runs)
         self.commands = Commands(store, self.runs, self.claims, self.background)
-        self.requests = RunRequests(registry, options.admission, options.max_output_bytes)
+        self.requests = RunRequests(registry, options.admission, options.max_output_bytes, options.limits)
+        self.limits = LimitQueue(
+            store, self.session, self.runs, claims=self.claims, background=self.background, configured=options.limits
+        )
         requests = ChildRequests(
             store,
             registry,
@@ -187,8 +194,9 @@ class Engine:
             reservations=reservations,
             claims=self.claims,
             children=children,
-            replies=SubmissionReplies(self.runs, self.submissions, self.waiters, self.claims, timers),
+            replies=SubmissionReplies(self.runs, self.submissions, self.waiters, self.claims, timers, self.limits),
             shadows=self.shadows,
+            limits=self.limits,
             timers=timers,
             background=self.background,
         )
@@ -202,6 +210,7 @@ class Engine:
             exclusive_tasks=exclusive_tasks,
             affinity=RunAffinity(store, self.dispatcher, self.runs, self.background),
             children=children,
+            limits=self.limits,
             polled=self._polled,
         )
         self._scheduler = Scheduler(
@@ -294,6 +303,7 @@ class Engine:
                 waiters=self.waiters,
                 definitions=DefinitionUpdates(store, options.refresh, self.claims, self.background),
                 schedules=self.schedules,
+                limits=self.limits,
                 background=self.background,
             ),
             background=self.background,
@@ -456,7 +466,7 @@ class Engine:
         topics: set[str] = set()
         for write in writes:
             if write.insert is not None and write.owner is None:
-                topics.add("runs")
+                topics.add("queued" if write.limits else "runs")
             if write.run is not None and write.run.state.terminal:
                 topics.add("finished")
                 if write.answer is not None and write.answer.run_id not in self.runs:

@@ -9,6 +9,7 @@ import msgspec
 
 from turnout.model.events import ErrorInfo, TaskReadyEvent, clipped
 from turnout.model.graph import Graph
+from turnout.model.limits import LimitUse
 from turnout.model.reasons import TURN_FAILED, reason_detail
 from turnout.model.rows import HistoryRow, LoadedRun, NewRun, RunRow, RunWrite, StoredRun, TaskRow
 from turnout.model.run_machine import RunMachine
@@ -41,6 +42,8 @@ class Submission(msgspec.Struct):
     """What the caller is told about where its tasks go."""
     unowned: bool = False
     """True if the run is stored without an owner, for any orchestrator to claim."""
+    limits: tuple[LimitUse, ...] = ()
+    """Limits whose slots the run waits for before it may be claimed."""
     insert_started: bool = False
     """True once its insert was handed to the ledger."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -13,12 +14,15 @@ from turnout.authoring.definition import Definition
 from turnout.authoring.registry import Registry
 from turnout.dispatcher.admission import Admission
 from turnout.model.graph import Graph
+from turnout.model.limits import LimitSize, LimitUse, check_known, resolved
 from turnout.model.names import new_run_id
 from turnout.model.rows import NewRun, TaskRow
 from turnout.model.texts import MAX_KEY_LENGTH, checked_text
 from turnout.model.values import dump_output
 from turnout.orchestration.messages import Submission
 from turnout.orchestration.reply import Reply
+
+NO_SIZES: Mapping[str, LimitSize] = MappingProxyType({})
 
 
 class ParentTask(msgspec.Struct, frozen=True):
@@ -56,14 +60,23 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
 class RunRequests:
     """Makes submissions. Where their tasks go is checked here, once for all paths; nothing is written."""
 
-    def __init__(self, registry: Registry, admission: Admission | None, max_output_bytes: int) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        admission: Admission | None,
+        max_output_bytes: int,
+        configured: Mapping[str, LimitSize] = NO_SIZES,
+    ) -> None:
         self._registry = registry
         self._admission = admission
         self._max_output_bytes = max_output_bytes
+        self._configured = configured
+        """The sizes of limits in the configuration."""
 
     def build(self, request: RunRequest) -> Submission:
         """Returns the submission, with warnings about where its tasks go. Raises InputError for an input that cannot be
-        stored, HubUnavailable for tasks that need a hub which is not up."""
+        stored, InvalidLimit for limits without a size or a name, HubUnavailable for tasks that need a hub which is not
+        up."""
         spec, parent = request.graph.spec, request.parent
         text = dump_output(dict(request.input), limit=self._max_output_bytes, what="input")
         digest = ""
@@ -79,7 +92,7 @@ class RunRequests:
             created_at=time.time(),
             key=request.key,
             input_digest=digest,
-            priority=request.priority,
+            priority=request.priority or spec.priority,
             timeout=request.timeout,
             rerun_of=request.rerun_of,
             parent_run=None if parent is None else parent.run_id,
@@ -87,10 +100,21 @@ class RunRequests:
             parent_attempt=0 if parent is None else parent.attempt,
             depth=0 if parent is None else parent.depth,
         )
+        limits = self._limits(request) if request.graph.has_limits else ()
         warnings = self._warnings(request, new)
         if request.definition is not None:
             self._registry.keep(new, request.definition)
-        return Submission(request.graph, new, Reply(), Reply(), request.reuse, warnings, request.unowned)
+        return Submission(request.graph, new, Reply(), Reply(), request.reuse, warnings, request.unowned, limits)
+
+    def _limits(self, request: RunRequest) -> tuple[LimitUse, ...]:
+        """Returns the limits of the run. Those of its tasks are checked too, so that no task finds out later."""
+        graph = request.graph
+        for task in graph.tasks:
+            check_known(task.limits, self._configured, f"task {task.name!r}")
+            resolved(task.limits, request.input, f"task {task.name!r}")
+        what = f"workflow {graph.spec.name!r}"
+        check_known(graph.run_limits, self._configured, what)
+        return resolved(graph.run_limits, request.input, what)
 
     def _warnings(self, request: RunRequest, new: NewRun) -> tuple[str, ...]:
         if self._admission is None or not request.answered:

@@ -21,6 +21,7 @@ from turnout.executors.shell import ShellExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import DispatchDecision
 from turnout.model.extras import optional_packages
+from turnout.model.limits import LimitSpec
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.texts import MAX_NAME_LENGTH, checked_text
 from turnout.model.workers import WorkerView
@@ -54,6 +55,17 @@ def registry_of(
         else:
             log.debug("%d workflows are named %s: registered when submitted", len(same), name)
     return registry
+
+
+def declared_limits(registry: Registry) -> list[tuple[str, LimitSpec]]:
+    """Returns the limits of all workflows and their tasks, each with the place of its declaration."""
+    found: list[tuple[str, LimitSpec]] = []
+    for name in registry.workflows:
+        spec = registry.spec_of(name)
+        if spec is not None:
+            found += [(f"workflow {spec.name!r}", limit) for limit in spec.limits]
+            found += [(f"task {task.full_name!r}", limit) for task in spec.tasks for limit in task.limits]
+    return found
 
 
 def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:

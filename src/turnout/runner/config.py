@@ -12,11 +12,14 @@ from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidRouting, InvalidSetting
 from turnout.executors.pubsub.settings import STEP_EXECUTION, PubSubSettings
 from turnout.executors.workers.settings import DEFAULT_HOST, DEFAULT_PORT, HubSettings
+from turnout.model.limits import DEFAULT_PERIOD, QUEUE, LimitSize, check_size
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.config_schema import (
     EXECUTORS,
     HUB,
+    LIMITS,
     ORCHESTRATION,
+    QUEUES,
     ROUTING,
     RULES,
     Key,
@@ -65,6 +68,25 @@ class Config(msgspec.Struct, frozen=True):
         for key, entry in self.entries.items():
             if key[0] == EXECUTORS:
                 found.setdefault(key[1], {})[key[2]] = entry.value
+        return found
+
+    @property
+    def limits(self) -> dict[str, LimitSize]:
+        """Returns the sizes of limits by their declared names; a queue is the limit ``queue:NAME``."""
+        tables: dict[tuple[str, str], dict[str, Any]] = {}
+        for key, entry in self.entries.items():
+            if key[0] in (LIMITS, QUEUES):
+                tables.setdefault((key[0], key[1]), {})[key[2]] = entry.value
+        found: dict[str, LimitSize] = {}
+        for (table, name), values in tables.items():
+            at_most = values.get("max_active_runs") if table == QUEUES else values.get("at_most")
+            size = LimitSize(at_most, values.get("rate"), values.get("per", DEFAULT_PERIOD))
+            origin = next(entry.origin for key, entry in self.entries.items() if key[:2] == (table, name))
+            check_size(f"{origin}: {table}.{name}", size, InvalidSetting)
+            if not size.given:
+                why = f"{origin}: {table}.{name} has no size: write at_most, or rate and per"
+                raise InvalidSetting(why, code="bad_setting", key=f"{table}.{name}")
+            found[f"{QUEUE}{name}" if table == QUEUES else name] = size
         return found
 
     @property

@@ -41,6 +41,7 @@ S = TypeVar("S", bound=Settings)
 
 EXECUTORS, ORCHESTRATION, ROUTING, WORKER, HUB = "executors", "orchestration", "routing", "worker", "hub"
 HUB_SPELLING = "coordinator"
+LIMITS, QUEUES = "limits", "queues"
 RULES: Key = (ROUTING, "rules")
 LABELS: Key = (WORKER, "labels")
 RULE_KEYS = ("pattern", "executor", "labels", "percent", "shadow")
@@ -129,7 +130,7 @@ TABLES: tuple[Settings, ...] = (
     PubSubSettings(),
     ServerSettings(),
 )
-"""Every table with its defaults, but ``executors``, whose names and options are the user's own."""
+"""Every table with its defaults, but those in ``NAMED_TABLES``."""
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -154,9 +155,14 @@ def _fields(settings: Settings, at: Key) -> Iterator[tuple[Key, Field]]:
 FIELDS: Mapping[Key, Field] = dict(
     itertools.chain.from_iterable(_fields(table, (table.table,) if table.table else ()) for table in TABLES)
 )
-"""Every key but those of ``executors``."""
+"""Every key but those of ``NAMED_TABLES``."""
 
-NESTED = {key[:length] for key in FIELDS for length in range(1, len(key))} | {(EXECUTORS,)}
+LIMIT_TYPES: Mapping[str, Any] = {"at_most": Count, "rate": Count, "per": Seconds}
+QUEUE_TYPES: Mapping[str, Any] = {"max_active_runs": Count}
+NAMED_TABLES: Mapping[str, Mapping[str, Any]] = {EXECUTORS: {}, LIMITS: LIMIT_TYPES, QUEUES: QUEUE_TYPES}
+"""Tables of tables whose names are the user's own, with the types of their keys; those of ``executors`` are free."""
+
+NESTED = {key[:length] for key in FIELDS for length in range(1, len(key))} | {(name,) for name in NAMED_TABLES}
 """Keys of tables."""
 
 
@@ -197,6 +203,8 @@ def type_of(key: Key) -> Any:
     """Returns the type of the key's value; None if there is no such key."""
     if key[0] == EXECUTORS and len(key) >= 3:
         return str if key[2:] == ("use",) else Any
+    if key[0] in NAMED_TABLES and len(key) == 3:
+        return NAMED_TABLES[key[0]].get(key[2])
     field = FIELDS.get(key)
     return None if field is None else field.type
 
@@ -204,7 +212,10 @@ def type_of(key: Key) -> Any:
 def unknown(key: Key, where: str) -> InvalidSetting:
     """Returns the error for a key that does not exist, with the most similar one."""
     known = next(length for length in range(len(key) - 1, -1, -1) if length == 0 or key[:length] in NESTED)
-    siblings = {each[known] for each in (*FIELDS, (EXECUTORS,)) if each[:known] == key[:known] and len(each) > known}
+    tables = ((name,) for name in NAMED_TABLES)
+    siblings = {each[known] for each in (*FIELDS, *tables) if each[:known] == key[:known] and len(each) > known}
+    if len(key) == 3 and key[0] in NAMED_TABLES:
+        known, siblings = 2, set(NAMED_TABLES[key[0]])
     return InvalidSetting(
         f"{where}: there is no setting {dotted(key)!r}{suggest(key[known], siblings)}",
         code="unknown_setting",

@@ -19,6 +19,7 @@ from turnout.runner.config_schema import (
     EXECUTORS,
     FIELDS,
     HUB,
+    NAMED_TABLES,
     NESTED,
     WORKER,
     Key,
@@ -126,11 +127,12 @@ def _flat(table: Mapping[str, Any], at: Key, written: Key, where: str) -> Iterat
     """Yields each key of the table, its value, and the key as it is written."""
     for name, value in table.items():
         spelled = (*written, name)
-        # The names of executors, and the options of their classes, are the user's own.
-        key = usual((*at, name if at[:1] == (EXECUTORS,) else snake(name)))
+        # Some names are the user's own, and so are the options of the classes of executors.
+        own = at[:1] == (EXECUTORS,) or (len(at) == 1 and at[0] in NAMED_TABLES)
+        key = usual((*at, name if own else snake(name)))
         if isinstance(value, str) and short_form(key) != key:
             yield short_form(key), value, spelled
-        elif key in NESTED or (at == (EXECUTORS,)):
+        elif key in NESTED or (len(at) == 1 and at[0] in NAMED_TABLES):
             # In YAML a table whose keys are all comments is null.
             if not isinstance(value, dict | None):
                 raise InvalidSetting(

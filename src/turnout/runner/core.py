@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +17,7 @@ from turnout.dispatcher import WORKERS, DefaultDispatcher
 from turnout.dispatcher.admission import Admission
 from turnout.executors.work_runner import WorkRunner
 from turnout.model.durations import seconds
+from turnout.model.limits import LimitSize, conflicts
 from turnout.model.names import split_task_id
 from turnout.orchestration.engine import Engine, EngineOptions
 from turnout.orchestration.garbage_collector import collect_less_often
@@ -25,7 +26,14 @@ from turnout.orchestration.stages.claims import ClaimScope
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.orchestration.upkeep.worker_sessions import StoredRunNumbers, WorkerSessions
 from turnout.runner.administration import Administration
-from turnout.runner.composition import drives_stored, make_dispatcher, refuse_in_child, registry_of, validate_all
+from turnout.runner.composition import (
+    declared_limits,
+    drives_stored,
+    make_dispatcher,
+    refuse_in_child,
+    registry_of,
+    validate_all,
+)
 from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.engine_loop import EngineLoop, close_at_exit, closed
 from turnout.runner.other_hubs import OtherHubs
@@ -59,6 +67,8 @@ class Core:
         self.url = config.database_url
         workflows = None if config.workflows is None else tuple(config.workflows)
         self.registry = registry_of(workflows, config.tenant, config.task_defaults)
+        for conflict in conflicts(declared_limits(self.registry), config.limits):
+            log.warning("%s", conflict)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.workers = self._workers_executor()
         self.store = connect(self.url, lanes=config.settings.lanes, connections=config.settings.connections)
@@ -147,6 +157,7 @@ class Core:
             max_output_bytes=config.max_output_bytes,
             schedules=config.schedules,
             admission=self._admission(),
+            limits=config.limits,
         )
 
     def _admission(self) -> Admission | None:
@@ -212,7 +223,14 @@ class Core:
         if self.dispatcher is not None and self.config.routing is not None:
             text = msgspec.json.encode(self.dispatcher.routing).decode()
             await in_thread(self.store.record_routing, self.engine.session.id, text)
+        if self.config.limits and self.config.drives:
+            await self._store_limits(self.config.limits)
         await self.engine.start_upkeep()
+
+    async def _store_limits(self, sizes: Mapping[str, LimitSize]) -> None:
+        changed = await self.engine.background.in_thread(self.store.put_limit_sizes, sizes)
+        if changed:
+            log.warning("limits have other sizes than in the database, and now these: %s", ", ".join(changed))
 
     def close(self, timeout: float | None = None) -> None:
         """Hands over and stops. May be called twice."""

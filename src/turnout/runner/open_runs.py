@@ -65,7 +65,9 @@ def drivers_of(store: Store, runs: Sequence[StoredRun]) -> list[Driver]:
     owners = sorted({run.owner for run in runs if run.owner is not None and not run.row.state.terminal})
     known = store.holders(owners) if owners else {}
     gone = {name for name, holder in known.items() if process_is_gone(holder.session)}
-    return [driver(run.row.state, known.get(run.owner or ""), gone=run.owner in gone) for run in runs]
+    return [
+        driver(run.row.state, known.get(run.owner or ""), gone=run.owner in gone, queued=run.queued) for run in runs
+    ]
 
 
 def driver_of(store: Store, run: StoredRun) -> Driver:
@@ -90,7 +92,7 @@ def open_counts(store: Store) -> OpenCounts:
     known = store.holders(sorted(owners)) if owners else {}
     driven = sum(count for owner, count in owners.items() if _drives(known.get(owner)))
     states = {RunState(state): counts["owned"] + counts["unowned"] for state, counts in waiting["runs"].items()}
-    return OpenCounts(states, waiting["unfinished"], waiting["unfinished"] - driven)
+    return OpenCounts(states, waiting["unfinished"], waiting["unfinished"] - driven - waiting["queued"])
 
 
 def _drives(owner: Holder | None) -> bool:

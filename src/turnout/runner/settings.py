@@ -21,6 +21,7 @@ from turnout.executors.pubsub.settings import PUBSUB, STEP_EXECUTION
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.durations import seconds
 from turnout.model.extras import optional_packages
+from turnout.model.limits import LimitSize
 from turnout.model.names import suggest
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.settings import EngineSettings
@@ -71,6 +72,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     """True: it decides the due times of the schedules of its workflows, and starts their runs."""
     definitions: DefinitionSettings | None = None
     """How stored workflow definitions are used; None: they are not."""
+    limits: Mapping[str, LimitSize] = {}
+    """The configured sizes of limits, by their declared names."""
 
 
 def configuration(source: ConfigSource = True) -> Config:
@@ -125,6 +128,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
         "placement": _placement(found),
         "hub": None if "hub" in given else found.hub,
         "max_output_bytes": found.get("max_output_bytes"),
+        "limits": found.limits,
         "task_defaults": _task_defaults(
             given.pop("default_timeout", found.get("default_timeout")),
             given.pop("default_retries", found.get("default_retries") or 0),

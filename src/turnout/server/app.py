@@ -11,6 +11,7 @@ from litestar.types import ASGIApp
 
 from turnout.server.api.events import EventsController
 from turnout.server.api.health import HealthController
+from turnout.server.api.limits import LimitsController, RunLimitsController
 from turnout.server.api.logs import LogsController
 from turnout.server.api.routing import RoutingController
 from turnout.server.api.runs import RunsController
@@ -39,6 +40,8 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     LogsController,
     EventsController,
     WorkersController,
+    LimitsController,
+    RunLimitsController,
     RoutingController,
     WorkflowsController,
 )

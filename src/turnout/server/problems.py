@@ -69,6 +69,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "local_execution_refused": 403,
     "precondition_required": 428,
     "worker_not_found": 404,
+    "limit_not_found": 404,
     "no_such_task": 404,
     "unknown_task": 404,
     "no_such_attempt": 404,

@@ -98,9 +98,8 @@ class Ownership:
         return [_session(row) for row in self._database.read("live_sessions")]
 
     def glance(self, session_id: str) -> Glance:
-        found, owns, unowned, overdue, unheard, definitions, schedules, undone, now = self._database.read(
-            "glance", session=session_id
-        )[0]
+        row = self._database.read("glance", session=session_id)[0]
+        found, owns, unowned, overdue, unheard, definitions, schedules, undone, now, limited = row
         sessions = tuple(_session(tuple(row)) for row in msgspec.json.decode(found or "[]", type=list[list[Any]]))
         return Glance(
             sessions=sessions,
@@ -112,6 +111,7 @@ class Ownership:
             schedules=int(schedules),
             undone=bool(undone),
             now=float(now),
+            limited=bool(limited),
         )
 
     def session_health(self) -> list[SessionHealth]:
@@ -193,7 +193,9 @@ def _take(execute: Execute, session_id: str, run_ids: list[str], inline: int) ->
         return []
     ids = json_list(sorted(run_ids))
     execute("record_start", ids=ids)
-    taken = [(stored_run(row), row[RUN_COLUMNS]) for row in execute("take_runs", ids=ids, session=session_id)]
+    rows = execute("take_runs", ids=ids, session=session_id)
+    taken = [(stored_run(row), row[RUN_COLUMNS]) for row in rows]
+    active = {str(row[0]): max(row[RUN_COLUMNS + 1], 0.0) for row in rows}
     taken.sort(key=lambda each: (-each[0].new.priority, each[1], each[0].new.run_id))
     execute("fence_tasks", ids=ids)
     specs = dict(execute("specs", versions=json_list(sorted({run.new.version for run, _ in taken}))))
@@ -209,6 +211,7 @@ def _take(execute: Execute, session_id: str, run_ids: list[str], inline: int) ->
             spec=specs.get(run.new.version, ""),
             tasks=tasks[run.new.run_id],
             large=frozenset(large.get(run.new.run_id, ())),
+            active=active[run.new.run_id],
         )
         for run in _with_last_seqs(execute, [run for run, _ in taken])
     ]

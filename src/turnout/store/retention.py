@@ -10,7 +10,7 @@ from turnout.model.states import RunState
 from turnout.store.database import Database, Execute, json_list
 from turnout.store.row_codec import canonical
 
-RUN_TABLES = ("log", "history_commit", "inbox", "command", "run_number", "task")
+RUN_TABLES = ("log", "history_commit", "inbox", "command", "run_number", "limit_slot", "task")
 """Every table with a ``run_id``, in the order of deletion; the run itself is deleted last."""
 
 

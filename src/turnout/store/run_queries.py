@@ -104,12 +104,14 @@ class RunQueries:
     def waiting(self) -> dict[str, Any]:
         states: dict[str, dict[str, int]] = {}
         owners: dict[str, int] = {}
-        for state, owner, count in self._database.read("waiting"):
+        waiting_for_limits = 0
+        for state, owner, queued, count in self._database.read("waiting"):
+            waiting_for_limits += count if queued else 0
             states.setdefault(state, {"owned": 0, "unowned": 0})["unowned" if owner is None else "owned"] += count
             if owner is not None:
                 owners[str(owner)] = owners.get(str(owner), 0) + count
         unfinished = sum(sum(counts.values()) for counts in states.values())
-        return {"runs": states, "unfinished": unfinished, "owners": owners}
+        return {"runs": states, "unfinished": unfinished, "owners": owners, "queued": waiting_for_limits}
 
     def about(self) -> StoreFacts:
         version, now, schema = self._database.read("about")[0]

@@ -15,6 +15,7 @@ EXPORTED = {
     "Branch",
     "Context",
     "Defer",
+    "Limit",
     "PermanentFailure",
     "RetryAfter",
     "RoutingConfig",

@@ -182,4 +182,4 @@ def test_waits_come_with_what_ends_them_each_once() -> None:
     ]
     first, second = remedies(waits)
     assert first.startswith("no_worker_matches: Start a worker with this handler and these labels")
-    assert second == "limit: Wait for other items, or raise `max_parallel`."
+    assert second.startswith("limit: Wait: `turnout limits show NAME` shows")

@@ -13,6 +13,7 @@ from turnout.authoring.yaml.conditions import CONDITIONS, CONTINUE_ON, Condition
 from turnout.authoring.yaml.fan_out import Parallel
 from turnout.authoring.yaml.forms import Several, Text
 from turnout.authoring.yaml.http_request import HttpRequest
+from turnout.authoring.yaml.limits import LIMITS, LimitDocument
 from turnout.authoring.yaml.params import PARAMS, Parameter
 from turnout.authoring.yaml.policies import REPEAT, TIME_LIMIT, RepeatPolicy, RetryPolicy, RunRetryPolicy, Seconds
 from turnout.authoring.yaml.schedules import SCHEDULE, Schedule
@@ -30,6 +31,7 @@ __all__ = [
     "ContinueOn",
     "Handlers",
     "HttpRequest",
+    "LimitDocument",
     "Parallel",
     "Parameter",
     "RepeatPolicy",
@@ -143,15 +145,18 @@ class WorkflowDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Times at which a server runs the workflow by itself; ``CRON_TZ=Europe/Berlin`` may precede a cron expression."""
     skip_if_successful: Annotated[bool, Key(example="skip_if_successful: true")] = False
     """That of every schedule of the workflow."""
-    max_active_steps: Annotated[int | None, Meta(ge=1, le=10_000), Key(example="max_active_steps: 4", later=True)] = (
-        None
-    )
+    max_active_steps: Annotated[int | None, Meta(ge=1, le=10_000), Key(example="max_active_steps: 4")] = None
     """The greatest number of steps of one run at work at once."""
-    max_active_runs: Annotated[int | None, Meta(ge=1, le=10_000), Key(example="max_active_runs: 1", later=True)] = None
-    """The greatest number of runs at work at once."""
-    queue: Annotated[str | None, Key(example="queue: nightly", form=IDENTIFIER_TEXT, later=True)] = None
-    """The queue that runs wait in."""
-    priority: Annotated[int, Meta(ge=-1_000, le=1_000), Key(example="priority: 10", later=True)] = 0
+    max_active_runs: Annotated[int | None, Meta(ge=1, le=10_000), Key(example="max_active_runs: 1")] = None
+    """The greatest number of runs at work at once; others wait."""
+    queue: Annotated[str | None, Key(example="queue: nightly", form=IDENTIFIER_TEXT)] = None
+    """The configured queue that runs wait in."""
+    limits: Annotated[
+        tuple[LimitDocument, ...],
+        Key(example='limits: {name: "customer-${customer_id}", at_most: 3}', form=LIMITS, also=("limit",)),
+    ] = ()
+    """Limits that runs share with others; a run holds a slot of each from its start to its end."""
+    priority: Annotated[int, Meta(ge=-1_000, le=1_000), Key(example="priority: 10")] = 0
     """Among waiting runs those with a higher priority start first."""
     timeout_sec: Annotated[Seconds | None, Key(example="timeout_sec: 3600", form=TIME_LIMIT)] = None
     """Seconds that a run may take; 0: no limit."""

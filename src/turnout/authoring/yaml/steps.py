@@ -12,6 +12,7 @@ from turnout.authoring.yaml.conditions import CONDITIONS, CONTINUE_ON, Condition
 from turnout.authoring.yaml.fan_out import PARALLEL, Parallel
 from turnout.authoring.yaml.forms import Text
 from turnout.authoring.yaml.http_request import HTTP, HttpRequest
+from turnout.authoring.yaml.limits import LIMITS, LimitDocument
 from turnout.authoring.yaml.policies import REPEAT, TIME_LIMIT, RepeatPolicy, RetryPolicy, Seconds
 from turnout.authoring.yaml.selectors import SELECTOR, SIGNAL, Selector, SignalName
 from turnout.authoring.yaml.tables import DERIVED, Key
@@ -94,6 +95,11 @@ class StepDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The signal that ends the step when its run is cancelled; without it ``SIGTERM``."""
     parallel: Annotated[Parallel | None, Key(example="parallel: [eu, us]", form=PARALLEL)] = None
     """The items for each of which the step runs once, each as ``${ITEM}``."""
+    limits: Annotated[
+        tuple[LimitDocument, ...],
+        Key(example="limits: {name: mail, rate: 10, per: 1s}", form=LIMITS, also=("limit",)),
+    ] = ()
+    """Limits that the step shares with others; each attempt holds a slot of each."""
     worker_selector: Annotated[Selector, Key(example="workerSelector: {gpu: true}", form=SELECTOR)] = None
     """Labels of the worker, or ``local``; instead of the workflow's."""
     where: Annotated[str, DERIVED] = ""

@@ -268,6 +268,8 @@ class TaskBuilder:
                 max_delay=retry.max_interval_sec,
                 factor=retry.backoff if retry.backoff > 1 else 2.0,
             )
+        if step.limits:
+            changes["limits"] = tuple(each.spec() for each in step.limits)
         if step.timeout_sec:
             changes["timeout"] = step.timeout_sec
         if step.call is None and step.worker_selector is not None:

@@ -63,6 +63,11 @@ class YamlWorkflow(Workflow[..., Any]):
         selector = document.worker_selector
         options: WorkflowOptions = {"timeout": document.timeout_sec or None, "worker_selector": selector}
         options["package"] = package
+        options["limits"] = [each.spec() for each in document.limits]
+        options["max_active_runs"] = document.max_active_runs
+        options["max_active_steps"] = document.max_active_steps
+        options["queue"] = document.queue
+        options["priority"] = document.priority
         if isinstance(selector, dict) and document.affinity == "run":
             options["affinity"] = "run"
         if document.schedule is not None:

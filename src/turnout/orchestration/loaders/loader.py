@@ -167,7 +167,9 @@ class MemoryLoader(StoreLoader):
             return -math.inf
         row = owned.machine.tasks[pos]
         stands = event.shadow or (row.state is TASK_RUNNING and row.attempt == event.attempt)
-        return until if stands else -math.inf
+        if not stands:
+            return -math.inf
+        return until if owned.slots is None else min(until, owned.slots.begin_by(pos, event.attempt))
 
 
 class ClaimedLoader(StoreLoader):

@@ -78,11 +78,22 @@ class Claims:
         """Makes the next claim judge anew which stored versions can be driven without their code."""
         self._stored_drivable.clear()
 
+    @property
+    def names(self) -> list[str]:
+        """The workflows whose runs are claimed."""
+        only = self.scope.only
+        return [name for name in self._registry.workflows if only is None or name in only]
+
+    async def queued_versions(self, names: Sequence[str]) -> Sequence[str]:
+        """Returns versions of runs that wait for limits, and that can be driven without their code."""
+        if self.scope.drives_stored is None:
+            return ()
+        return await self._drivable(await self._background.in_thread(self._store.queued_versions, names))
+
     async def process(self, requests: list[None]) -> None:
         self._claim_queued, self.may_have_more = False, True
         limit = min(self._settings.max_owned_runs - len(self._runs), self._settings.claim_batch)
-        only, drives_stored = self.scope.only, self.scope.drives_stored
-        names = [name for name in self._registry.workflows if only is None or name in only]
+        drives_stored, names = self.scope.drives_stored, self.names
         if limit <= 0 or not (names or drives_stored) or not self._session.may_start:
             return
         # A claim runs to its end, also if the stage executor that began it is replaced meanwhile.
@@ -98,7 +109,7 @@ class Claims:
     async def _claim(self, names: list[str], limit: int) -> None:
         self.claiming += 1
         try:
-            versions = await self._without_code(names, self.scope.drives_stored)
+            versions = await self._without_code(names)
             claimed = await self._background.in_thread(
                 self._store.claim_runs, self._session.id, names, limit, self._settings.limits.inline_output, versions
             )
@@ -113,14 +124,15 @@ class Claims:
         if self.may_have_more and len(self._runs) < self._settings.max_owned_runs:
             self.request()
 
-    async def _without_code(
-        self, names: list[str], drives_stored: Callable[[WorkflowSpec], bool] | None
-    ) -> Sequence[str]:
+    async def _without_code(self, names: list[str]) -> Sequence[str]:
         """Returns versions of unowned runs that can be driven without their code."""
-        if drives_stored is None:
+        if self.scope.drives_stored is None:
             return ()
-        drivable = self._stored_drivable
-        found = await self._background.in_thread(self._store.unclaimed_versions, names)
+        return await self._drivable(await self._background.in_thread(self._store.unclaimed_versions, names))
+
+    async def _drivable(self, found: Sequence[str]) -> Sequence[str]:
+        drivable, drives_stored = self._stored_drivable, self.scope.drives_stored
+        assert drives_stored is not None
         for version in found:
             if version not in drivable:
                 text = await self._background.in_thread(self._store.workflow, version)

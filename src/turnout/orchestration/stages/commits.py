@@ -25,6 +25,7 @@ from turnout.orchestration.ledger import Ledger, Outcomes
 from turnout.orchestration.messages import PendingCommit, error_of, given_up
 from turnout.orchestration.stages.capacity import Reservations
 from turnout.orchestration.stages.claims import Claims
+from turnout.orchestration.stages.limit_queue import LimitQueue
 from turnout.orchestration.stages.pending_submissions import SubmissionReplies
 from turnout.orchestration.stages.results import Shadows
 
@@ -34,7 +35,7 @@ log = logging.getLogger("turnout.commits")
 class Commits:
     """Hands pending commits to the ledger and acts on their outcomes."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every part that acts on an outcome
         self,
         ledger: Ledger,
         dispatcher: Dispatcher,
@@ -45,6 +46,7 @@ class Commits:
         children: ChildRuns,
         replies: SubmissionReplies,
         shadows: Shadows,
+        limits: LimitQueue,
         timers: RunTimers,
         background: Background,
     ) -> None:
@@ -56,6 +58,7 @@ class Commits:
         self._children = children
         self._replies = replies
         self._shadows = shadows
+        self._limits = limits
         self._timers = timers
         self._spawn = background.spawn
         self.yielding = ledger.yielding
@@ -139,6 +142,8 @@ class Commits:
         else:
             for command in pending.commands:
                 command.acknowledge()
+        if machine.graph.has_limits:
+            self._limits.applied(owned, transition)
         if machine.graph.hooks:
             self._warn_of_hooks(owned, transition)
         self._advance(owned, transition)

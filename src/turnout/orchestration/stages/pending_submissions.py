@@ -15,6 +15,7 @@ from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.messages import PendingCommit, Submission
 from turnout.orchestration.reply import Reply
 from turnout.orchestration.stages.claims import Claims
+from turnout.orchestration.stages.limit_queue import LimitQueue
 from turnout.orchestration.stages.stage import WorkQueue
 from turnout.orchestration.stages.waiters import Waiters
 
@@ -133,12 +134,14 @@ class SubmissionReplies:
         waiters: Waiters,
         claims: Claims,
         timers: RunTimers,
+        limits: LimitQueue,
     ) -> None:
         self._runs = runs
         self._submissions = submissions
         self._waiters = waiters
         self._claims = claims
         self._timers = timers
+        self._limits = limits
 
     def inserted(self, pending: PendingCommit, submission: Submission) -> None:
         """Called when the run is durable."""
@@ -148,6 +151,8 @@ class SubmissionReplies:
         submission.accept(submission.new.run_id)
         if self._runs.get(submission.new.run_id) is not None:
             self._timers.deadline(pending.owned, 0.0)
+        elif submission.limits:
+            self._limits.submitted(submission)
         else:
             self._claims.request()
 

@@ -13,6 +13,7 @@ from turnout.contracts.store import LedgerStore
 from turnout.errors import StoreError
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
+from turnout.model.reasons import LIMIT
 from turnout.model.run_machine import RunMachine
 from turnout.model.transition import Transition
 from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
@@ -123,6 +124,7 @@ class SubmissionStage:
         mine = (
             room
             and not submission.unowned
+            and not submission.limits
             and self._session.may_start
             and self._registry.spec_of(submission.new.workflow) is not None
         )
@@ -131,8 +133,8 @@ class SubmissionStage:
             transition.begin()
             self._starter.start_ready(owned, transition, events)
             transition.finish()
-        pending = PendingCommit(
-            owned, transition, transition.insert(self._session.id if mine else None), events, submission=submission
-        )
+        write = transition.insert(self._session.id if mine else None, LIMIT if submission.limits else None)
+        write.limits = submission.limits
+        pending = PendingCommit(owned, transition, write, events, submission=submission)
         self._submissions.inserting(submission)
         return pending

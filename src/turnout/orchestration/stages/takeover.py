@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -30,6 +30,7 @@ AWAY_KINDS = frozenset({"worker", "poller"})
 """Sessions that hold attempts without driving runs. They may be alive although their lease was not renewed."""
 MIN_GRACE = 8.0
 """Seconds, however short the lease: a worker may try to reach its hub every 5 s only."""
+NO_RUNS: frozenset[str] = frozenset()
 log = logging.getLogger("turnout.claims")
 
 
@@ -88,10 +89,11 @@ class Takeover:
                 raise
             except Exception as error:
                 self._failed(loaded, error)
+        gated = await self._without_slots(complete)
         in_flight = self._delivery.in_flight()
         for loaded in complete:
             try:
-                self._activate(loaded, holders, in_flight)
+                self._activate(loaded, holders, in_flight, gated)
                 self._failures.pop(loaded.run.new.run_id, None)
             except Exception as error:
                 self._failed(loaded, error)
@@ -107,6 +109,17 @@ class Takeover:
         written = self._ledger.write([unreadable(loaded, error)])
         written.add_done_callback(lambda done: done.cancelled() or done.exception())  # the sweep finds it otherwise
 
+    async def _without_slots(self, claimed: Sequence[LoadedRun]) -> frozenset[str]:
+        """Returns the runs that were claimed before they had the slots of their limits."""
+        limited = [loaded.run.new.run_id for loaded in claimed if self._has_limits(loaded)]
+        return await self._background.in_thread(self._store.runs_without_slots, limited) if limited else NO_RUNS
+
+    def _has_limits(self, loaded: LoadedRun) -> bool:
+        try:
+            return bool(self._graph_of(loaded).run_limits)
+        except Exception:  # it fails in the same way when it is activated
+            return False
+
     async def _with_kept_outputs(self, loaded: LoadedRun) -> LoadedRun:
         wanted = wanted_outputs(self._graph_of(loaded), loaded.tasks, sorted(loaded.large))
         if not wanted:
@@ -119,7 +132,11 @@ class Takeover:
         return self._graphs.decoded(loaded.run.new.version, loaded.spec)
 
     def _activate(
-        self, loaded: LoadedRun, holders: Mapping[str, Holder], in_flight: Mapping[tuple[str, int], TaskReadyEvent]
+        self,
+        loaded: LoadedRun,
+        holders: Mapping[str, Holder],
+        in_flight: Mapping[tuple[str, int], TaskReadyEvent],
+        gated: Collection[str],
     ) -> None:
         run = loaded.run
         machine = RunMachine(
@@ -138,13 +155,16 @@ class Takeover:
             owned.results, owned.commands, owned.last_failure = before.results, before.commands, before.last_failure
             before.dropped = True
         self._runs.add(owned)
+        if run.new.run_id in gated:
+            owned.awaits_slots = True
+            self._runs.gated.add(run.new.run_id)
         owned.has_lost_attempts = any(row.losses for row in loaded.tasks)
         for row in loaded.tasks:
             if row.state is TaskState.RUNNING and row.pos not in machine.graph.mapped:
                 self._check_holder(owned, row, holders, in_flight)
             elif row.state is TaskState.READY and row.retry_in:
                 self._timers.retry(owned, row)
-        self._timers.deadline(owned, run.age)
+        self._timers.deadline(owned, run.age if not machine.graph.run_limits else loaded.active)
         self._runs.enqueue(owned)
 
     def _check_holder(

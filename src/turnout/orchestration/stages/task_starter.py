@@ -10,7 +10,8 @@ from turnout.model.breaker import BreakerState
 from turnout.model.children import is_child
 from turnout.model.events import DispatchDecision, TaskReadyEvent
 from turnout.model.graph import Graph
-from turnout.model.reasons import LIMIT, NO_CAPACITY, WAITING_TO_RUN_ALONE
+from turnout.model.groups import startable
+from turnout.model.reasons import LIMIT, MAX_ACTIVE_STEPS, NO_CAPACITY, WAITING_TO_RUN_ALONE
 from turnout.model.rows import TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import TaskState
@@ -22,6 +23,7 @@ from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.stages.affinity import RunAffinity
 from turnout.orchestration.stages.capacity import CapacityQueue, QueueKey, Reservations
 from turnout.orchestration.stages.exclusive_tasks import ExclusiveTasks
+from turnout.orchestration.stages.limit_queue import LimitQueue
 
 MIN_RESUMED, MAX_RESUMED = 16, 256
 """Bounds of how many waiting runs are resumed when an executor reports capacity: more than it has slots, since some of
@@ -42,6 +44,7 @@ class TaskStarter:
         exclusive_tasks: ExclusiveTasks,
         affinity: RunAffinity,
         children: ChildRuns,
+        limits: LimitQueue,
         polled: Collection[str] | None,
     ) -> None:
         self._dispatcher = dispatcher
@@ -52,24 +55,25 @@ class TaskStarter:
         self._exclusive_tasks = exclusive_tasks
         self._affinity = affinity
         self._children = children
+        self._limits = limits
         self._polled = polled
         """Executor keys that pollers serve: their tasks are never dispatched from here. None: pollers serve all."""
 
     def start_ready(self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]]) -> None:
         """Starts ready tasks in the transition, and appends their attempts to ``events``."""
         dispatcher, queue, reservations = self._dispatcher, self._capacity_queue, self._reservations
+        if owned.awaits_slots:
+            return _wait_for_slots(transition)
         if owned.machine.graph.children:
             self._children.start_ready(owned, transition)
         if self._polled is None or self._polled:
-            self._offer(owned.machine, transition)
+            self._offer(owned, transition)
         if self._polled is None or not self._session.may_start:
             return
         now = time.monotonic()
         assigners = dispatcher.assigners
         full: set[QueueKey] = set()
-        ready = _by_priority(owned.machine.graph, transition)
-        if owned.has_lost_attempts:
-            ready = self._exclusive_tasks.start_ready(owned, transition, events, ready)
+        ready = self._startable(owned, transition, events)
         tasks = owned.machine.graph.tasks
         pinned = self._affinity.of(owned, transition) if assigners and ready else None
         for pos in ready:
@@ -104,6 +108,21 @@ class TaskStarter:
         if full:
             self._set_wait_reasons(owned, transition, full)
 
+    def _startable(
+        self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]]
+    ) -> list[int]:
+        """Returns the ready tasks that only need a slot of an executor. Those that need one exclusively start here."""
+        ready = _by_priority(owned.machine.graph, transition)
+        if owned.machine.graph.max_active_steps is not None:
+            for pos in {*transition.made_ready()}.difference(ready):
+                if startable(transition.task(pos)):
+                    transition.set_wait_reason(pos, MAX_ACTIVE_STEPS)
+        if owned.machine.graph.step_limited:
+            ready = self._limits.start_steps(owned, transition, ready)
+        if owned.has_lost_attempts:
+            ready = self._exclusive_tasks.start_ready(owned, transition, events, ready)
+        return ready
+
     def _set_wait_reasons(self, owned: ActiveRun, transition: Transition, full: Iterable[QueueKey]) -> None:
         """Records why the tasks that got no slot wait."""
         reasons = {queue_key: self._reservations.wait_reason(queue_key) for queue_key in full}
@@ -129,9 +148,13 @@ class TaskStarter:
                 if pos in transition.rows or (row.reason or NO_CAPACITY) != reason:
                     transition.update_wait_reason(pos, reason)
 
-    def _offer(self, machine: RunMachine, transition: Transition) -> None:
+    def _offer(self, owned: ActiveRun, transition: Transition) -> None:
         """Offers tasks to pollers that serve their executor key."""
-        for pos in transition.offerable():
+        machine, offerable = owned.machine, transition.offerable()
+        if machine.graph.step_limited:
+            due = [pos for pos in offerable if not transition.task(pos).retry_in]
+            offerable = self._limits.start_steps(owned, transition, due)
+        for pos in offerable:
             row = transition.task(pos)
             if row.state is not TaskState.READY or is_child(machine.graph, row):
                 continue
@@ -188,8 +211,18 @@ class TaskStarter:
                 self._runs.enqueue(owned)
 
 
+def _wait_for_slots(transition: Transition) -> None:
+    """Starts nothing of a run that was claimed before it had the slots of its limits."""
+    for pos in transition.made_ready():
+        transition.set_wait_reason(pos, LIMIT)
+
+
 def _waits_for_capacity(row: TaskRow) -> bool:
-    return row.retry_in is None and row.poll_key is None and row.reason not in (WAITING_TO_RUN_ALONE, LIMIT)
+    return (
+        row.retry_in is None
+        and row.poll_key is None
+        and not (row.reason or "").startswith((WAITING_TO_RUN_ALONE, LIMIT))
+    )
 
 
 def _by_priority(graph: Graph, transition: Transition) -> list[int]:

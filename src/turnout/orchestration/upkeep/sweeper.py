@@ -14,6 +14,7 @@ from turnout.orchestration.background import Background, Wakeups
 from turnout.orchestration.schedules.evaluation import Schedules
 from turnout.orchestration.session import process_is_gone
 from turnout.orchestration.stages.claims import Claims
+from turnout.orchestration.stages.limit_queue import LimitQueue
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
 from turnout.orchestration.upkeep.definitions import DefinitionUpdates
@@ -47,6 +48,7 @@ class Notifications:
         unknown_runs: UnknownRuns,
         inbox: Inbox,
         waiters: Waiters,
+        limits: LimitQueue,
         definitions: DefinitionUpdates,
         schedules: Schedules,
         background: Background,
@@ -58,6 +60,7 @@ class Notifications:
         self._unknown_runs = unknown_runs
         self._inbox = inbox
         self._waiters = waiters
+        self.limits = limits
         self.definitions = definitions
         self.schedules = schedules
         self._background = background
@@ -104,6 +107,10 @@ class Notifications:
             await self.schedules.refresh()
         if "finished" in topics:
             self.schedules.run_ended()
+        if "queued" in topics:
+            self.limits.request()
+        if every or "limits" in topics:
+            await self.limits.refresh()
 
 
 class Sweeper:
@@ -169,6 +176,8 @@ class Sweeper:
         await self._notifications.schedules.seen(known)
         if known.unowned:
             self._claims.request()
+        if known.limited:
+            self._notifications.limits.request()
         if known.unheard:
             await self._in_thread(self._store.close_commands)
         if not known.owns:

@@ -29,7 +29,8 @@ from turnout.server.responses import answers
 from turnout.server.submissions import MAX_WAIT, checked_key, start_request, submit
 
 KEY = ("bad_idempotency_key", "idempotency_conflict")
-START = ("workflow_not_found", "ambiguous_workflow", "unknown_parameter", "input_too_large", *KEY)
+LIMIT = ("no_limit_key", "unknown_queue")
+START = ("workflow_not_found", "ambiguous_workflow", "unknown_parameter", "input_too_large", *LIMIT, *KEY)
 START_EXAMPLE = StartedRun(run=EXAMPLE)
 STARTED = "The run is durable. 200 instead of 201: the idempotency key was used before, and this is that run."
 

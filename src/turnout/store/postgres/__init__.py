@@ -17,6 +17,7 @@ from turnout.store.access import AccessTables
 from turnout.store.database import Database, shown_url
 from turnout.store.definitions import Definitions
 from turnout.store.figures import Figures
+from turnout.store.limits import Limits
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
@@ -29,8 +30,8 @@ from turnout.store.retention import RetentionOfRuns
 from turnout.store.run_changes import RunChanges
 from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
-from turnout.store.shared_routing import SharedRouting
 from turnout.store.schedules import Schedules
+from turnout.store.shared_routing import SharedRouting
 
 CHANNEL = "turnout"
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 2.0
@@ -100,6 +101,8 @@ class PostgresStore(
     SharedRouting,
     Schedules,
     Figures,
+    Figures,
+    Limits,
 ):
     """The store on PostgreSQL."""
 

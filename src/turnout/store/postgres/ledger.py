@@ -11,6 +11,7 @@ from msgspec.structs import astuple
 from turnout.errors import StoreUnreachable
 from turnout.model.rows import RunWrite, TaskRow, WriteOutcome
 from turnout.store.database import Rows, json_list, json_text
+from turnout.store.limits import queue_rows
 from turnout.store.narrow_rows import BEGUN, COMPLETED, STARTED, WAITING, completes, starts
 from turnout.store.postgres.arrays import Value, columns
 from turnout.store.postgres.connection import PostgresDatabase
@@ -46,6 +47,7 @@ class Statement(msgspec.Struct, gc=False):
     block: str
     params: dict[str, Any]
     writes: Sequence[RunWrite]
+    """Those whose outcomes it returns."""
 
 
 class PostgresLedger:
@@ -64,6 +66,8 @@ class PostgresLedger:
         statements[0].params["wake"] = json_list(sorted(wake))
         outcomes: dict[str, WriteOutcome] = {}
         for statement, rows in zip(statements, self._executed(statements), strict=True):
+            if not statement.writes:
+                continue
             if statement.writes[0].insert is not None:
                 outcomes.update(self._of_inserts(statement, rows))
             else:
@@ -77,7 +81,7 @@ class PostgresLedger:
         with self._database.for_ledger() as connection:
             with translated(), connection.pipeline(), connection.transaction():
                 cursors = [self._database.execute(connection, each.block, each.params) for each in statements]
-            return [cursor.fetchall() for cursor in cursors]
+            return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
     def _of_inserts(self, statement: Statement, rows: Rows) -> dict[str, WriteOutcome]:
         """Returns outcomes of runs that existed already, or whose parent does not wait for them; the others applied."""
@@ -123,6 +127,8 @@ def statements_of(writes: Sequence[RunWrite]) -> list[Statement]:
     statements: list[Statement] = []
     if inserts:
         statements.append(_inserts(inserts))
+        if any(write.limits for write in inserts):
+            statements.append(Statement("queue_runs", {"slots": queue_rows(inserts)}, ()))
     if whole:
         statements.append(Statement(_block(whole), {"writes": json_text(whole)}, whole))
     if steps:

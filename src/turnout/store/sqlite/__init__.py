@@ -15,6 +15,7 @@ from turnout.store.access import AccessTables
 from turnout.store.database import Database
 from turnout.store.definitions import Definitions
 from turnout.store.figures import Figures
+from turnout.store.limits import Limits
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
@@ -23,8 +24,8 @@ from turnout.store.retention import RetentionOfRuns
 from turnout.store.run_changes import RunChanges
 from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
-from turnout.store.shared_routing import SharedRouting
 from turnout.store.schedules import Schedules
+from turnout.store.shared_routing import SharedRouting
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
@@ -87,6 +88,8 @@ class SqliteStore(
     SharedRouting,
     Schedules,
     Figures,
+    Figures,
+    Limits,
 ):
     """The store on SQLite: one writer at a time, several processes on one file."""
 

@@ -17,6 +17,7 @@ import msgspec
 from turnout.errors import StoreRejected
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.store.database import Rows, json_list
+from turnout.store.limits import queue_rows
 from turnout.store.queries import load_blocks
 from turnout.store.row_codec import check, finishes
 from turnout.store.sqlite.connection import SqliteDatabase
@@ -165,6 +166,8 @@ def _write(connection: sqlite3.Connection, writes: Sequence[RunWrite]) -> None:
     _expect(_many(connection, "insert_runs", [new_run(write, now) for write in new]), len(new))
     for block, rows in new_tasks(new, now).items():
         _many(connection, block, rows)
+    if any(write.limits for write in new):
+        connection.execute(load_blocks("sqlite")["queue_runs"], {"slots": queue_rows(new), "now": now})
     runs = [changed_run(write) for write in old if write.run is not None]
     _expect(_many(connection, "update_runs", runs), len(runs))
     for block, rows in changed_tasks(old, now).items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kit.workflow_text import error_of, keys_of, notes_of
+from turnout.authoring.yaml.limits import LimitDocument
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,12 @@ from tests.kit.workflow_text import error_of, keys_of, notes_of
         ("max_active_runs: 1", "max_active_runs", 1),
         ("queue: nightly", "queue", "nightly"),
         ("priority: -5", "priority", -5),
+        ("limit: database", "limits", (LimitDocument(name="database"),)),
+        (
+            'limits: [database, {name: "c-${c}", at_most: 3, rate: 10, per: 1m}]',
+            "limits",
+            (LimitDocument(name="database"), LimitDocument(name="c-${c}", at_most=3, rate=10, per=60.0)),
+        ),
         ("timeout_sec: 3600", "timeout_sec", 3600),
         ("timeoutSec: 0", "timeout_sec", None),
         ("hist_retention_days: 30", "hist_retention_days", 30),
@@ -58,6 +65,12 @@ def test_the_file_names_the_workflow() -> None:
         ("max_active_steps: 0", "bad_value", "from 1 to 10,000"),
         ("max_active_runs: many", "bad_value", "from 1 to 10,000"),
         ("priority: 2.5", "bad_value", "a whole number"),
+        ("limit: {name: a, at_most: 0}", "bad_value", "from 1 to 1,000,000"),
+        ("limit: {name: a, rate: 1, per: 0}", "bad_value", "above 0"),
+        ("limit: {name: a, rate: 1, per: soon}", "bad_value", "such as `1m`"),
+        ("limit: {at_most: 1}", "missing_key", "name"),
+        ('limit: ""', "bad_value", "at least 1"),
+        ("limit: {name: a, size: 1}", "unknown_key", "size"),
         ("timeout_sec: 5m", "bad_value", "a number from 0"),
         ("hist_retention_days: -1", "bad_value", "from 0"),
         ("queue: [a]", "bad_value", "a list"),
@@ -81,10 +94,6 @@ def test_a_wrong_key_is_reported(text: str, code: str, word: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "max_active_steps: 2",
-        "max_active_runs: 2",
-        "queue: nightly",
-        "priority: 3",
         "hist_retention_days: 3",
         "hist_retention_runs: 3",
     ],

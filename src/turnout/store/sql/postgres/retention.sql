@@ -48,3 +48,11 @@ with gone as (
     returning 1
 )
 select count(*) from gone
+
+-- name: delete_from_limit_slot
+with gone as (
+    delete from limit_slot
+    where ctid = any(array(select ctid from limit_slot where run_id in {ids uuid} limit :limit))
+    returning 1
+)
+select count(*) from gone

@@ -58,7 +58,11 @@ select id from run where id in (
     select id from run /*sqlite indexed by run_owner */ where owner is not null and workflow = :full_name
     union all
     select id from run /*sqlite indexed by run_unowned */
-    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow = :full_name)
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+        and workflow = :full_name
+    union all
+    select id from run /*sqlite indexed by run_queued */
+    where owner is null and state = 'pending' and reason = 'limit' and workflow = :full_name)
     and state in ('pending', 'running', 'paused', 'cancelling')
 order by id
 limit :limit

@@ -32,7 +32,7 @@ from task join run on run.id = task.run_id
 where task.state = 'running' and task.holder = :holder and task.run_id in (
     select id from run where owner is not null
     union all
-    select id from run where owner is null and state in ('pending', 'running', 'paused', 'cancelling'))
+    select id from run where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit'))
 order by task.dispatched_at, task.run_id, task.pos
 
 -- name: renew_session
@@ -58,7 +58,7 @@ select
     exists (select 1 from run /*sqlite indexed by run_owner */
         where owner = :session and state in ('pending', 'running', 'paused', 'cancelling')),
     exists (select 1 from run /*sqlite indexed by run_unowned */
-        where owner is null and state in ('pending', 'running', 'paused', 'cancelling')),
+        where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')),
     exists (select 1 from session
         where ended_at is null and (lease_until < :lease_now /*sqlite or lease_boot <> :boot */))
     or exists (select 1 from run /*sqlite indexed by run_owner */ where owner is not null
@@ -68,7 +68,8 @@ select
     (select revision from definition_revision),
     (select revision from schedule_revision),
     exists (select 1 from schedule_decision where state = 'pending'),
-    :now
+    :now,
+    exists (select 1 from limit_slot /*sqlite indexed by limit_slot_waiting */ where granted_at is null)
 
 -- name: session_health
 select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, health,
@@ -128,23 +129,26 @@ select id from session where id = :id and ended_at is null
 -- name: any_claimable
 -- Here and below SQLite would rather go through all runs of these workflows, most of which have ended.
 select id from run /*sqlite indexed by run_unowned */
-where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow in {workflows}
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+    and workflow in {workflows}
 limit 1
 
 -- name: claimable_runs
 select id from run /*sqlite indexed by run_unowned */
-where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow in {workflows}
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+    and workflow in {workflows}
 order by priority desc, submitted_at, id
 limit :limit
 /*pg for update of run skip locked */
 
 -- name: unclaimed_versions
 select distinct version from run /*sqlite indexed by run_unowned */
-where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and workflow not in {workflows}
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+    and workflow not in {workflows}
 
 -- name: claimable_runs_or_versions
 select id from run /*sqlite indexed by run_unowned */
-where owner is null and state in ('pending', 'running', 'paused', 'cancelling')
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
     and (workflow in {workflows} or version in {versions})
 order by priority desc, submitted_at, id
 limit :limit
@@ -169,11 +173,12 @@ update run set
     epoch = epoch + 1,
     seq = seq + case when state = 'pending' then 1 else 0 end,
     started_at = coalesce(started_at, :now),
+    reason = case when state = 'pending' then null else reason end,
     state = case when state = 'pending' then 'running' else state end
 where id in {ids uuid}
 returning id, workflow, version, input, created_at, key, input_digest, priority,
     timeout, rerun_of, parent_run, parent_pos, parent_attempt, depth,
-    state, reason, error, started_at, finished_at, owner, epoch, seq, null, :now - submitted_at, submitted_at
+    state, reason, error, started_at, finished_at, owner, epoch, seq, null, :now - submitted_at, submitted_at, :now - started_at
 
 -- name: fence_tasks
 -- The epoch lives on the task rows too: comparing the run row's alone would let an old owner's write that is already

@@ -62,7 +62,8 @@ from (
     select id as found from run /*sqlite indexed by run_owner */ where owner is not null and state = 'running'
     union all
     select id from run /*sqlite indexed by run_unowned */
-    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and state = 'running'
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+        and state = 'running'
 ) as unfinished cross join run
 where run.id = found and id < :before and (:any_workflow = 1 or workflow in {workflows})
     and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
@@ -94,7 +95,7 @@ order by id desc
 limit :limit
 
 -- name: open_runs
--- By the two indexes that know the runs that have not ended.
+-- By the three indexes that know the runs that have not ended.
 select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
@@ -103,7 +104,10 @@ from (
     select id as found from run /*sqlite indexed by run_owner */ where owner is not null
     union all
     select id from run /*sqlite indexed by run_unowned */
-    where owner is null and state in ('pending', 'running', 'paused', 'cancelling')
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+    union all
+    select id from run /*sqlite indexed by run_queued */
+    where owner is null and state = 'pending' and reason = 'limit'
 ) as unfinished cross join run
 where run.id = found
 order by id desc
@@ -197,15 +201,18 @@ returning version
 update workflow set used_at = :now where version = :version returning version
 
 -- name: waiting
--- By the two indexes that know the runs that have not ended.
-select state, owner, count(*)
+-- By the three indexes that know the runs that have not ended.
+select state, owner, queued, count(*)
 from (
-    select state, owner from run /*sqlite indexed by run_owner */ where owner is not null
+    select state, owner, 0 as queued from run /*sqlite indexed by run_owner */ where owner is not null
     union all
-    select state, null from run /*sqlite indexed by run_unowned */
-    where owner is null and state in ('pending', 'running', 'paused', 'cancelling')
+    select state, null, 0 from run /*sqlite indexed by run_unowned */
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+    union all
+    select state, null, 1 from run /*sqlite indexed by run_queued */
+    where owner is null and state = 'pending' and reason = 'limit'
 ) as unfinished
-group by 1, 2
+group by 1, 2, 3
 
 -- name: about
 select /*pg current_setting('server_version') */ /*sqlite sqlite_version() */, :now,

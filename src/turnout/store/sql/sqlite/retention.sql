@@ -20,6 +20,9 @@ delete from run_number where rowid in (select rowid from run_number where run_id
 -- name: delete_from_task
 delete from task where rowid in (select rowid from task where run_id in {ids} limit :limit)
 
+-- name: delete_from_limit_slot
+delete from limit_slot where rowid in (select rowid from limit_slot where run_id in {ids} limit :limit)
+
 -- name: changed_rows
 -- Rows that the statement before has deleted.
 select changes()

@@ -1,0 +1,104 @@
+"""``turnout limits``: lists limits and queues, and shows the holders and waiters of one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from turnout.cli.format import format_duration, format_time, one_line, short_id, workflow_name
+from turnout.cli.options import Group, Json, default_command
+from turnout.cli.output import Line, Span, print_json, print_line, print_rows
+from turnout.cli.place import HERE, Place, placed
+
+if TYPE_CHECKING:
+    from turnout.model.slots import LimitDetail, LimitHolder, LimitView
+
+app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A limit's name with its parameters filled in, or a queue's.")
+]
+
+
+@app.command()
+@placed
+def ls(as_json: Json = False, place: Place = HERE) -> None:
+    """List the limits and queues that are configured, held or waited for."""
+    from turnout.cli.service import service_at
+
+    with service_at(place) as service:
+        found = service.limits.list()
+    if as_json:
+        print_json(found)
+    elif found:
+        print_rows([_cells(view) for view in found], ("limit", "size", "held", "waiting", "", ""))
+    else:
+        print_line("no limits")
+
+
+default_command(app, ls, "Look at limits and queues. Without a command, list them.")
+
+
+@app.command()
+@placed
+def show(name: Name, as_json: Json = False, place: Place = HERE) -> None:
+    """Show a limit: what holds its slots, and what waits for one, in order.
+
+    \b
+    turnout limits show customer-17
+    turnout limits show nightly
+    """
+    from turnout.cli.service import service_at
+
+    with service_at(place) as service:
+        found = service.limits.find(name)
+    if as_json:
+        print_json(found)
+    else:
+        print_limit(found)
+
+
+def _cells(view: LimitView) -> list[Span]:
+    full = view.at_most is not None and view.held >= view.at_most
+    return [
+        (one_line(view.name, 60), ""),
+        (size_of(view), ""),
+        (f"{view.held:,}", "yellow" if full else ""),
+        (f"{view.waiting:,}", "yellow" if view.waiting else "dim"),
+        ("configured" if view.configured else "", "dim"),
+        ("! declared with different sizes" if view.conflict else "", "yellow"),
+    ]
+
+
+def size_of(view: LimitView) -> str:
+    """Returns the size as people read it."""
+    from turnout.model.limits import LimitSize, shown_size
+
+    return shown_size(LimitSize(view.at_most, view.rate, view.per or 1.0))
+
+
+def print_limit(found: LimitDetail) -> None:
+    print_rows([_cells(found.limit)], ("limit", "size", "held", "waiting", "", ""))
+    _print_part("holders", found.holders)
+    _print_part("waiters", found.waiters)
+
+
+def _print_part(title: str, part: Sequence[LimitHolder]) -> None:
+    if part:
+        print_line()
+        print_rows([_holder_cells(one) for one in part], (title, "workflow", "task", "priority", "since", ""))
+
+
+def _holder_cells(one: LimitHolder) -> Line:
+    position = "" if one.position is None else f"{one.position}. "
+    return [
+        (f"{position}{short_id(one.run_id)}", ""),
+        (workflow_name(one.workflow), ""),
+        (one.task or "", ""),
+        (f"{one.priority}", "dim"),
+        (format_time(one.since), "dim"),
+        (format_duration(max(0.0, time.time() - one.since)), ""),
+    ]

@@ -1,0 +1,166 @@
+-- name: lock_limits
+-- SQLite has one writer at a time.
+select id from limit_admission where id = 1 /*pg for update */
+
+-- name: waiting_limits
+-- The names of limits that something waits for, by one look into the index for each.
+with recursive waiting(name) as (
+    select (select min(name) from limit_slot /*sqlite indexed by limit_slot_waiting */ where granted_at is null)
+    union all
+    select (select min(limit_slot.name) from limit_slot /*sqlite indexed by limit_slot_waiting */
+        where limit_slot.granted_at is null and limit_slot.name > waiting.name)
+    from waiting where waiting.name is not null
+)
+select name from waiting where name is not null limit :limit
+
+-- name: drop_ended_slots
+-- A slot of a run ends with the run. One of a task ends with the attempt; a task that waits for its next attempt holds a slot
+-- only for that one.
+delete from limit_slot where (run_id, pos, name) in (
+    select run_id, pos, name from limit_slot where name in {names} and not exists (
+        select 1 from run where run.id = limit_slot.run_id
+            and run.state in ('pending', 'running', 'paused', 'cancelling')
+            and (limit_slot.pos = -1 or exists (select 1 from task
+                where task.run_id = limit_slot.run_id and task.pos = limit_slot.pos
+                    and (task.state = 'running' and task.attempt = limit_slot.attempt
+                        or task.state in ('pending', 'ready') and task.attempt = limit_slot.attempt - 1))))
+    /*pg for update skip locked */)
+
+-- name: first_waiters
+-- The first waiters of each of these limits that may be admitted: tasks, runs that were claimed before their turn, and runs that
+-- the caller could claim. A run that is paused or being cancelled gets no slot.
+select names.name, slot.run_id, slot.pos, slot.rank, slot.since
+from (/*pg select value as name from json_array_elements_text(:names::json) */
+    /*sqlite select value as name from json_each(:names) */) as names
+cross join /*pg lateral (select run_id, pos, rank, since from limit_slot
+    where limit_slot.name = names.name and granted_at is null
+        and exists (select 1 from run where run.id = limit_slot.run_id and (run.state = 'running'
+            or run.state = 'pending' and (:any = 1 or run.workflow in {workflows} or run.version in {versions}
+                or run.id in {ids uuid})))
+    order by rank, run_id, pos limit :limit) as slot */
+/*sqlite limit_slot as slot
+where (slot.run_id, slot.pos, slot.name) in (select run_id, pos, name from limit_slot as first
+    where first.name = names.name and first.granted_at is null
+        and exists (select 1 from run where run.id = first.run_id and (run.state = 'running'
+            or run.state = 'pending' and (:any = 1 or run.workflow in {workflows} or run.version in {versions}
+                or run.id in {ids})))
+    order by first.rank, first.run_id, first.pos limit :limit) */
+
+-- name: slots_of_runs
+select run_id, pos, name, declared, at_most, rate, per, granted_at is not null
+from limit_slot where run_id in {ids uuid}
+
+-- name: held_slots
+-- The holders of these limits by the sizes that they declare.
+select name, declared, at_most, rate, per, count(*)
+from limit_slot where name in {names} and granted_at is not null
+group by name, declared, at_most, rate, per
+
+-- name: limit_sizes
+select declared, at_most, rate, per from limit_size
+
+-- name: begun_slots
+select count(*), min(at) from limit_start where name = :name and at > :now - :period
+
+-- name: forget_starts
+delete from limit_start where name = :name and at <= :now - :period
+
+-- name: grant_slots
+update limit_slot set granted_at = :now
+where granted_at is null and /*pg (run_id, pos) in (select (pair ->> 0)::uuid, (pair ->> 1)::integer
+    from json_array_elements(:granted::json) pair) */
+    /*sqlite (run_id, pos) in (select value ->> 0, value ->> 1 from json_each(:granted)) */
+
+-- name: record_slot
+insert into limit_start (name, at) values (:name, :now)
+
+-- name: admit_runs
+update run set reason = null where id in {ids uuid} and state = 'pending' and reason = 'limit'
+
+-- name: request_slot
+-- A task's earlier attempt may have left a row; a request that is made twice keeps its place.
+insert into limit_slot (run_id, pos, name, attempt, declared, at_most, rate, per, priority, rank, since)
+values (/*pg :run_id::uuid */ /*sqlite :run_id */, :pos, :name, :attempt, :declared, :at_most, :rate, :per, :priority, :now - :handicap, :now)
+on conflict (run_id, pos, name) do update set attempt = excluded.attempt, rank = excluded.rank, since = excluded.since,
+    granted_at = null
+where limit_slot.attempt <> excluded.attempt
+
+-- name: return_slots
+delete from limit_slot where run_id = /*pg :run_id::uuid */ /*sqlite :run_id */ and pos = :pos and attempt = :attempt
+
+-- name: queued_versions
+select distinct version from run /*sqlite indexed by run_queued */
+where owner is null and state = 'pending' and reason = 'limit' and workflow not in {workflows}
+
+-- name: runs_without_slots
+select distinct run_id from limit_slot where run_id in {ids uuid} and pos = -1 and granted_at is null
+
+-- name: granted_tasks
+-- Tasks whose slots are all granted, and for how many seconds the newest of these is.
+select run_id, pos, attempt, :now - max(granted_at)
+from limit_slot
+where run_id in {ids uuid} and pos <> -1
+group by run_id, pos, attempt
+having count(*) = count(granted_at)
+
+-- name: put_limit_size
+insert into limit_size (declared, at_most, rate, per, updated_at) values (:declared, :at_most, :rate, :per, :now)
+on conflict (declared) do update set at_most = excluded.at_most, rate = excluded.rate, per = excluded.per,
+    updated_at = excluded.updated_at
+
+-- name: drop_limit_sizes
+delete from limit_size where declared in {names}
+
+-- name: limits_in_use
+select name, declared, at_most, rate, per, count(granted_at), count(*) - count(granted_at)
+from limit_slot
+where exists (select 1 from run where run.id = limit_slot.run_id
+    and run.state in ('pending', 'running', 'paused', 'cancelling'))
+    and (cast(:name as text) = '' or name = :name)
+group by name, declared, at_most, rate, per
+order by name
+
+-- name: limit_holders
+select limit_slot.run_id, run.workflow, task.name, limit_slot.priority, granted_at
+from limit_slot join run on run.id = limit_slot.run_id
+    left join task on task.run_id = limit_slot.run_id and task.pos = limit_slot.pos
+where limit_slot.name = :name and granted_at is not null
+    and run.state in ('pending', 'running', 'paused', 'cancelling')
+    and (limit_slot.pos = -1 or task.state = 'running' and task.attempt = limit_slot.attempt
+        or task.state in ('pending', 'ready') and task.attempt = limit_slot.attempt - 1)
+order by granted_at, limit_slot.run_id, limit_slot.pos
+limit :limit
+
+-- name: limit_waiters
+select limit_slot.run_id, run.workflow, task.name, limit_slot.priority, since
+from limit_slot join run on run.id = limit_slot.run_id
+    left join task on task.run_id = limit_slot.run_id and task.pos = limit_slot.pos
+where limit_slot.name = :name and granted_at is null
+    and run.state in ('pending', 'running', 'paused', 'cancelling')
+order by rank, limit_slot.run_id, limit_slot.pos
+limit :limit
+
+-- name: limits_of_run
+select limit_slot.name, task.name, granted_at is not null, coalesce(granted_at, since),
+    case when granted_at is null then 1 + (select count(*) from limit_slot as other
+        where other.name = limit_slot.name and other.granted_at is null
+            and (other.rank, other.run_id, other.pos) < (limit_slot.rank, limit_slot.run_id, limit_slot.pos)) end
+from limit_slot left join task on task.run_id = limit_slot.run_id and task.pos = limit_slot.pos
+where limit_slot.run_id = /*pg :run_id::uuid */ /*sqlite :run_id */
+    and (limit_slot.pos = -1 or task.state = 'running' and task.attempt = limit_slot.attempt
+        or task.state in ('pending', 'ready') and task.attempt = limit_slot.attempt - 1)
+order by limit_slot.pos, limit_slot.name
+
+-- name: queue_runs
+-- With the insert of runs that wait for limits. One that was inserted before keeps its slots, whatever they are.
+insert into limit_slot (run_id, pos, name, attempt, declared, at_most, rate, per, priority, rank, since)
+select run.id, -1, slot.name, 0, slot.declared, slot.at_most, slot.rate, slot.per, run.priority,
+    :now - slot.handicap, :now
+from /*pg json_to_recordset(:slots::json) as slot(run_id uuid, name text, declared text, at_most integer, rate integer,
+        per double precision, handicap double precision) */
+    /*sqlite (select value ->> 'run_id' as run_id, value ->> 'name' as name, value ->> 'declared' as declared,
+        value ->> 'at_most' as at_most, value ->> 'rate' as rate, value ->> 'per' as per,
+        value ->> 'handicap' as handicap from json_each(:slots)) as slot */
+    join run on run.id = slot.run_id
+where run.state = 'pending' and run.reason = 'limit' and run.owner is null
+on conflict (run_id, pos, name) do nothing

@@ -1,0 +1,44 @@
+"""``turnout limits`` and the limits of ``turnout runs show``, on a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.command import Project
+
+pytestmark = pytest.mark.timeout(900)
+
+FILE = """
+params: {CUSTOMER: "17"}
+queue: nightly
+limit: {name: "customer-${CUSTOMER}", at_most: 1}
+steps: [echo hello]
+"""
+
+
+def test_limits_are_listed_and_shown_with_what_waits(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "import.yaml").write_text(FILE)
+    assert project.run("limits", "ls").out == "no limits\n"
+    refused = project.run("enqueue", "import.yaml")
+    assert refused.code == 2 and "error[unknown_queue]" in refused.err and "[queues.nightly]" in refused.err, refused
+    with (tmp_path / "turnout.toml").open("a") as config:
+        config.write("\n[queues.nightly]\nmax_active_runs = 2\n\n[limits.mail]\nrate = 10\nper = '1m'\n")
+    first, second = (project.run("enqueue", "import.yaml", "--json").json["run_id"] for _ in range(2))
+    listed = project.run("limits", "ls", "--json").json
+    assert [(each["name"], each["held"], each["waiting"]) for each in listed] == [
+        ("customer-17", 0, 2),
+        ("queue:nightly", 0, 2),
+    ]
+    shown = project.run("limits", "show", "nightly")
+    assert shown.code == 0 and f"1. {first[:18]}" in shown.out and f"2. {second[:18]}" in shown.out, shown
+    run = project.run("runs", "show", second)
+    assert "limit customer-17, position 2" in run.out and "limit queue:nightly, position 2" in run.out, run
+    assert [each["position"] for each in project.run("runs", "show", second, "--json").json["limits"]] == [2, 2]
+    unknown = project.run("limits", "show", "customer-18")
+    assert unknown.code == 2 and "error[limit_not_found]" in unknown.err, unknown
+    done = project.run("run", "import.yaml", "-p", "CUSTOMER=19")
+    assert done.code == 0, done
+    assert ("mail", 10) in [(each["name"], each["rate"]) for each in project.run("limits", "ls", "--json").json]

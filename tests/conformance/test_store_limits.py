@@ -1,0 +1,321 @@
+"""Slots of limits are never lost and never doubled: they count only while what holds them is open."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.conformance.store_rows import OWNER, WORKFLOW, begin, claim_one, insert, new_run, update
+from turnout.contracts.store import Store
+from turnout.model.limits import LimitSize, LimitUse
+from turnout.model.names import new_run_id
+from turnout.model.reasons import LIMIT
+from turnout.model.rows import RunRow, RunWrite, TaskRow
+from turnout.model.slots import AGEING_INTERVAL, RUN, SlotRequest
+from turnout.model.states import RunState, TaskState
+
+
+def use(name: str = "db", at_most: int | None = 1, rate: int | None = None, per: float = 1.0) -> LimitUse:
+    return LimitUse(name, name, at_most, rate, per)
+
+
+def queued(*limits: LimitUse, **columns: Any) -> RunWrite:
+    """A new run that waits for these limits."""
+    write = new_run(
+        owner=None, state=RunState.PENDING, tasks=[TaskRow(pos=0, name="a", state=TaskState.PENDING)], **columns
+    )
+    return msgspec.structs.replace(write, limits=limits, run=RunRow(state=RunState.PENDING, reason=LIMIT))
+
+
+def queue(store: Store, *limits: LimitUse, **columns: Any) -> str:
+    write = queued(*limits, **columns)
+    insert(store, write)
+    return write.run_id
+
+
+def end(store: Store, run_id: str) -> None:
+    """Claims a run and ends it."""
+    loaded = claim_one(store, OWNER, run_id, 1000)
+    assert loaded is not None
+    moved = RunRow(state=RunState.CANCELLED, was=RunState.RUNNING)
+    task = TaskRow(pos=0, state=TaskState.CANCELLED, was=TaskState.PENDING, seq=90)
+    assert store.commit([update(run_id, task, epoch=loaded.run.epoch, run=moved)])[0].applied
+
+
+def granted(store: Store, *names: str) -> list[str]:
+    return [run_id for run_id, _ in store.admit_waiting(names or None).granted]
+
+
+def test_a_run_that_waits_for_a_limit_is_not_claimed_until_it_has_its_slot(store: Store) -> None:
+    begin(store)
+    run = queue(store, use())
+    assert store.claim_runs(OWNER, [WORKFLOW], 10, 1000) == []
+    seen = store.glance(OWNER)
+    assert seen.limited and not seen.unowned
+    assert granted(store) == [run]
+    seen = store.glance(OWNER)
+    assert seen.unowned and not seen.limited
+    (loaded,) = store.claim_runs(OWNER, [WORKFLOW], 10, 1000)
+    assert (loaded.run.new.run_id, loaded.run.row.state, loaded.run.row.reason) == (run, RunState.RUNNING, None)
+
+
+def test_a_waiting_run_is_among_the_open_runs(store: Store) -> None:
+    begin(store)
+    run = queue(store, use())
+    assert [each.new.run_id for each in store.open_runs(10)] == [run]
+    assert store.waiting()["runs"] == {"pending": {"owned": 0, "unowned": 1}} and store.waiting()["queued"] == 1
+    found = store.run(run)
+    assert found is not None and (found.row.state, found.row.reason) == (RunState.PENDING, LIMIT)
+
+
+def test_no_more_hold_a_slot_than_the_limit_has_and_an_end_frees_one(store: Store) -> None:
+    begin(store)
+    runs = [queue(store, use(at_most=2)) for _ in range(5)]
+    assert granted(store) == runs[:2]
+    assert granted(store) == []
+    end(store, runs[0])
+    assert granted(store, "db") == [runs[2]]
+    assert granted(store, "db") == []
+
+
+def test_a_slot_outlives_the_owner_of_its_run(store: Store) -> None:
+    begin(store)
+    first, second = queue(store, use()), queue(store, use())
+    assert granted(store) == [first]
+    assert claim_one(store, OWNER, first, 1000)
+    store.end_session(OWNER)
+    assert granted(store) == []
+    begin(store, "next")
+    assert [each.run.new.run_id for each in store.claim_runs("next", [WORKFLOW], 10, 1000)] == [first]
+    assert granted(store) == [] and store.runs_without_slots([first, second]) == {second}
+
+
+def test_a_higher_priority_goes_first_and_then_the_older(store: Store) -> None:
+    begin(store)
+    low, older, newer = queue(store, use()), queue(store, use(), priority=5), queue(store, use(), priority=5)
+    order: list[str] = []
+    for _ in range(3):
+        order += granted(store)
+        end(store, order[-1])
+    assert order == [older, newer, low]
+
+
+def test_limits_of_a_run_are_taken_all_at_once_or_not_at_all(store: Store) -> None:
+    begin(store)
+    one = queue(store, use("a"))
+    both = queue(store, use("a"), use("b"))
+    other = queue(store, use("b"))
+    assert granted(store) == [one, other]
+    end(store, one)
+    assert granted(store, "a") == []
+    assert store.limits_of(both)[0].held is False and store.limits_of(both)[1].held is False
+    end(store, other)
+    assert granted(store, "b") == [both]
+    assert [each.held for each in store.limits_of(both)] == [True, True]
+
+
+def test_many_that_give_slots_at_once_never_give_one_twice(store: Store) -> None:
+    begin(store)
+    for _ in range(20):
+        queue(store, use(at_most=3))
+    found: list[str] = []
+    gate = threading.Barrier(5)
+
+    def give() -> None:
+        gate.wait()
+        found.extend(granted(store))
+
+    threads = [threading.Thread(target=give) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == len(set(found)) == 3
+
+
+def test_a_run_that_exists_already_gets_no_second_slots(store: Store) -> None:
+    begin(store)
+    write = queued(use(), key="k")
+    insert(store, write)
+    assert granted(store) == [write.run_id]
+    again = queued(use(), key="k")
+    assert store.commit([again])[0].existing == write.run_id
+    assert store.commit([write])[0].existing == write.run_id
+    assert (
+        store.glance(OWNER).limited is False and store.runs_without_slots([write.run_id, again.run_id]) == frozenset()
+    )
+
+
+def test_a_run_without_limits_in_the_same_commit_is_not_queued(store: Store) -> None:
+    begin(store)
+    plain = new_run(owner=None, state=RunState.PENDING)
+    waits = queued(use())
+    insert(store, plain, waits)
+    assert [each.run.new.run_id for each in store.claim_runs(OWNER, [WORKFLOW], 10, 1000)] == [plain.run_id]
+
+
+def test_the_size_of_the_configuration_wins_and_takes_effect_on_what_waits(store: Store) -> None:
+    begin(store)
+    runs = [queue(store, use(at_most=1)) for _ in range(4)]
+    assert store.put_limit_sizes({"db": LimitSize(3), "other": LimitSize(None, 5, 60.0)}) == []
+    assert granted(store) == runs[:3]
+    assert store.put_limit_sizes({"db": LimitSize(4)}) == ["db", "other"]
+    assert granted(store) == runs[3:]
+    assert [(each.name, each.at_most, each.configured, each.held) for each in store.limits()] == [("db", 4, True, 4)]
+
+
+def test_of_different_declared_sizes_the_smallest_is_in_force(store: Store) -> None:
+    begin(store)
+    for size in (3, 1, 2):
+        queue(store, use(at_most=size))
+    assert len(granted(store)) == 1
+    (found,) = store.limits()
+    assert found.conflict and (found.at_most, found.held, found.waiting) == (1, 1, 2)
+
+
+def test_a_limit_shows_its_holders_and_its_waiters_with_their_positions(store: Store) -> None:
+    begin(store)
+    holder = queue(store, use())
+    granted(store)
+    low, high = queue(store, use()), queue(store, use(), priority=1)
+    found = store.limit("db")
+    assert found is not None and store.limit("nothing") is None
+    assert [(each.run_id, each.task, each.position) for each in found.holders] == [(holder, None, None)]
+    assert [(each.run_id, each.position, each.priority) for each in found.waiters] == [(high, 1, 1), (low, 2, 0)]
+    assert [(each.name, each.held, each.position) for each in store.limits_of(low)] == [("db", False, 2)]
+    assert [(each.name, each.held, each.position) for each in store.limits_of(holder)] == [("db", True, None)]
+
+
+def test_no_more_begin_within_the_period_than_the_rate_allows(store: Store) -> None:
+    begin(store)
+    runs = [queue(store, use(at_most=None, rate=2, per=0.4)) for _ in range(5)]
+    admitted = store.admit_waiting()
+    assert [run for run, _ in admitted.granted] == runs[:2]
+    assert admitted.next_in is not None and 0.4 < admitted.next_in <= 0.65
+    for run in runs[:2]:
+        end(store, run)
+    assert granted(store) == []
+    starts = [store.clock()]
+    while len(starts) < 3:
+        found = store.admit_waiting()
+        starts += [store.clock()] * bool(found.granted)
+    assert starts[1] - starts[0] >= 0.3 and starts[2] - starts[1] >= 0.6
+
+
+def test_a_cancelled_run_does_not_wait_any_more(store: Store) -> None:
+    begin(store)
+    holder, gone, next_ = queue(store, use()), queue(store, use()), queue(store, use())
+    assert granted(store) == [holder]
+    end(store, gone)
+    end(store, holder)
+    assert granted(store) == [next_]
+    assert store.limits_of(gone) == []
+
+
+def test_a_run_that_is_paused_before_its_turn_lets_others_pass(store: Store) -> None:
+    begin(store)
+    paused, other = queue(store, use()), queue(store, use())
+    loaded = claim_one(store, OWNER, paused, 1000)
+    assert loaded is not None
+    moved = RunRow(state=RunState.PAUSED, was=RunState.RUNNING)
+    assert store.commit([update(paused, epoch=loaded.run.epoch, run=moved)])[0].applied
+    assert granted(store) == [other]
+    assert store.runs_without_slots([paused, other]) == {paused}
+
+
+def test_slots_are_deleted_with_their_run(store: Store) -> None:
+    begin(store)
+    run = queue(store, use())
+    granted(store)
+    end(store, run)
+    store.delete_runs([run], 100)
+    assert store.run(run) is None and store.limits() == []
+
+
+# -- tasks ------------------------------------------------------------------------------------------------------
+def ready(store: Store, count: int = 1) -> list[str]:
+    """Runs of the owner with a task each that is ready."""
+    writes = [new_run(tasks=[TaskRow(pos=0, name="a", state=TaskState.READY, seq=2)]) for _ in range(count)]
+    insert(store, *writes)
+    return [write.run_id for write in writes]
+
+
+def ask(run_id: str, attempt: int = 1, *limits: LimitUse) -> SlotRequest:
+    return SlotRequest(run_id, limits or (use(),), pos=0, attempt=attempt)
+
+
+def start(store: Store, run_id: str, attempt: int = 1) -> None:
+    row = TaskRow(
+        pos=0, state=TaskState.RUNNING, was=TaskState.READY, was_attempt=attempt - 1, attempt=attempt, seq=10 * attempt
+    )
+    assert store.commit([update(run_id, row)])[0].applied
+
+
+def retry(store: Store, run_id: str, attempt: int = 1) -> None:
+    row = TaskRow(
+        pos=0, state=TaskState.READY, was=TaskState.RUNNING, was_attempt=attempt, attempt=attempt, seq=10 * attempt + 1
+    )
+    assert store.commit([update(run_id, row)])[0].applied
+
+
+def test_a_task_holds_its_slot_from_before_its_start_to_the_end_of_the_attempt(store: Store) -> None:
+    begin(store)
+    first, second = ready(store, 2)
+    assert store.request_slots([ask(first), ask(second)]).granted == [(first, 0)]
+    assert list(store.granted_tasks([first, second])) == [(first, 0, 1)]
+    assert store.request_slots([ask(first)]).granted == []
+    start(store, first)
+    assert store.admit_waiting().granted == []
+    retry(store, first)
+    assert store.admit_waiting().granted == [(second, 0)]
+
+
+def test_the_next_attempt_of_a_task_queues_anew(store: Store) -> None:
+    begin(store)
+    first, second = ready(store, 2)
+    store.request_slots([ask(first), ask(second)])
+    start(store, first)
+    retry(store, first)
+    assert store.request_slots([ask(first, 2)]).granted == [(second, 0)]
+    assert [each.position for each in store.limits_of(first)] == [1]
+    start(store, second)
+    retry(store, second)
+    assert store.request_slots([ask(second, 2)]).granted == [(first, 0)]
+    assert list(store.granted_tasks([first, second])) == [(first, 0, 2)]
+
+
+def test_a_slot_that_was_given_to_a_ready_task_is_found_by_its_next_owner(store: Store) -> None:
+    begin(store)
+    (run,) = ready(store)
+    store.request_slots([ask(run)])
+    store.end_session(OWNER)
+    begin(store, "next")
+    assert claim_one(store, "next", run, 1000)
+    assert list(store.granted_tasks([run])) == [(run, 0, 1)]
+    assert store.admit_waiting().granted == []
+
+
+def test_runs_and_tasks_share_a_limit(store: Store) -> None:
+    begin(store)
+    run = queue(store, use())
+    (task,) = ready(store)
+    assert granted(store) == [run]
+    assert store.request_slots([ask(task)]).granted == []
+    found = store.limit("db")
+    assert found is not None and [each.task for each in (*found.holders, *found.waiters)] == [None, "a"]
+
+
+@pytest.mark.parametrize("name", ["ü" * 100, "a'b\"c", "customer-${x}"])
+def test_any_text_is_a_name(store: Store, name: str) -> None:
+    begin(store)
+    run = queue(store, use(name))
+    assert granted(store, name) == [run] and [each.name for each in store.limits()] == [name]
+
+
+def test_runs_that_do_not_exist_have_no_limits(store: Store) -> None:
+    assert store.limits_of("nonsense") == [] and store.limits_of(new_run_id()) == []
+    assert store.runs_without_slots([]) == frozenset() and store.granted_tasks([]) == {}
+    assert RUN == -1 and AGEING_INTERVAL > 0
