@@ -42,6 +42,7 @@ from turnout.model.rows import (
 from turnout.model.run_figures import EndedRuns, EndedTasks
 from turnout.model.run_filter import ALL_RUNS, ChangeSpan, RunChange, RunFilter
 from turnout.model.states import RunState, TaskState
+from turnout.model.webhooks import Webhook
 
 
 class LedgerStore(Protocol):
@@ -479,6 +480,30 @@ class DefinitionStore(Protocol):
         ...
 
 
+class WebhookStore(Protocol):
+    """Keeps webhooks: the digests of their tokens, never the tokens."""
+
+    def add_webhook(self, webhook: Webhook, digest: str) -> Webhook | None:
+        """Stores a webhook, at the database's time. None: another one has its name."""
+        ...
+
+    def webhook(self, digest: str) -> Webhook | None:
+        """Returns the webhook with this digest of its token."""
+        ...
+
+    def webhooks(self) -> list[Webhook]:
+        """Returns all webhooks, by name."""
+        ...
+
+    def rotate_webhook(self, webhook_id: str, digest: str) -> Webhook | None:
+        """Replaces the digest: the token that it had is unknown from then on. None: no such webhook is there."""
+        ...
+
+    def delete_webhook(self, webhook_id: str) -> bool:
+        """Deletes a webhook; runs that it has started stay. False: no such webhook is there."""
+        ...
+
+
 class Store(
     LedgerStore,
     OwnershipStore,
@@ -489,6 +514,7 @@ class Store(
     RetentionStore,
     AccessStore,
     DefinitionStore,
+    WebhookStore,
     FigureStore,
     Protocol,
 ):

@@ -11,6 +11,7 @@ from litestar.types import ASGIApp
 
 from turnout.server.api.events import EventsController
 from turnout.server.api.health import HealthController
+from turnout.server.api.hooks import HooksController
 from turnout.server.api.logs import LogsController
 from turnout.server.api.routing import RoutingController
 from turnout.server.api.runs import RunsController
@@ -41,6 +42,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     WorkersController,
     RoutingController,
     WorkflowsController,
+    HooksController,
 )
 """Every controller; each of their routes declares its role."""
 

@@ -29,6 +29,7 @@ from turnout.store.retention import RetentionOfRuns
 from turnout.store.run_changes import RunChanges
 from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
+from turnout.store.webhooks import Webhooks
 
 CHANNEL = "turnout"
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 2.0
@@ -86,7 +87,17 @@ class Listener:
 
 
 class PostgresStore(
-    Ownership, Messages, RunQueries, RunLists, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+    Ownership,
+    Messages,
+    RunQueries,
+    RunLists,
+    RunChanges,
+    Logs,
+    RetentionOfRuns,
+    AccessTables,
+    Definitions,
+    Webhooks,
+    Figures,
 ):
     """The store on PostgreSQL."""
 

@@ -26,6 +26,7 @@ from turnout.store.run_queries import RunQueries
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
+from turnout.store.webhooks import Webhooks
 
 _TABLES = {"migration", "run"}
 MAGIC = b"SQLite format 3\x00"
@@ -73,7 +74,17 @@ def _is_sqlite(path: Path) -> bool:
 
 
 class SqliteStore(
-    Ownership, Messages, RunQueries, RunLists, RunChanges, Logs, RetentionOfRuns, AccessTables, Definitions, Figures
+    Ownership,
+    Messages,
+    RunQueries,
+    RunLists,
+    RunChanges,
+    Logs,
+    RetentionOfRuns,
+    AccessTables,
+    Definitions,
+    Webhooks,
+    Figures,
 ):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
