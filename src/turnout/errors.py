@@ -58,6 +58,8 @@ TurnoutError
 │   └── PreconditionFailed     precondition_required, stale_etag
 ├── ServerUnavailable          a server cannot be reached, or does not answer as one
 ├── TokenNotFound
+├── WebhookError               an operation on a webhook: webhook_exists
+│   └── WebhookNotFound
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
@@ -485,6 +487,19 @@ class TokenNotFound(TurnoutError):
     Remedy: check the id with ``turnout tokens ls``."""
 
     code = "token_not_found"
+
+
+class WebhookError(TurnoutError):
+    """Raised when a webhook cannot be made as it is asked for: another one has its name.
+    Remedy: choose another name, or rotate or delete the webhook that has it."""
+
+    code = "webhook_exists"
+
+
+class WebhookNotFound(WebhookError):
+    """Raised when no webhook has the given id or name. Remedy: check it with ``turnout hooks ls``."""
+
+    code = "webhook_not_found"
 
 
 class WorkerRefused(TurnoutError):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from kit.waiting import until
 
@@ -114,6 +115,23 @@ def test_open_runs_are_controlled_and_followed(client: Client) -> None:
     until(lambda: client.run("runs", "show", never, "--json").json["state"] == "cancelled")
     assert client.run("runs", "output", never).code == 3
     assert client.run("runs", "delete", never, "--yes").out.strip() == f"deleted run {never}"
+
+
+def test_webhooks_are_made_rotated_and_deleted(client: Client) -> None:
+    path = client.run("hooks", "create", "shop", "doubling", "--map", "number=$.order.count").out.strip()
+    assert path.startswith("/api/v1/hooks/th_") and path not in client.run("hooks", "ls", "--json").out
+    assert httpx.post(f"{client.url}{path}", json={"order": {"count": 4}}).status_code == 202
+    assert "doubling" in client.run("hooks", "ls").out
+    rotated = client.run("hooks", "rotate", "shop", "--json").json
+    assert rotated["path"] != path and httpx.post(f"{client.url}{path}", json={}).status_code == 404
+    done = client.run("hooks", "create", "bad", "doubling", "--map", "numer=$.x", "--json")
+    assert (done.code, done.error["code"]) == (2, "unknown_parameter")
+    assert client.run("hooks", "delete", "shop").code == 0 and "no webhooks" in client.run("hooks").out
+    assert client.run("hooks", "delete", "shop", "--json").error["code"] == "webhook_not_found"
+    # On the database itself, as beside the server.
+    here = client.project.run("hooks", "create", "local", "doubling", "--secret", "env:KEY", "--json").json
+    assert here["webhook"]["signature"] == {"secret": "env:KEY", "scheme": "github"}
+    assert client.run("hooks", "delete", here["webhook"]["id"]).code == 0
 
 
 def test_workflows_workers_and_tokens(client: Client) -> None:

@@ -29,7 +29,7 @@ from turnout.worker import Handlers, Worker, WorkerSettings
 FULL = os.environ.get("TURNOUT_FAULTS") == "full"
 VALID, INVALID, ANONYMOUS = (60, 40, 10) if FULL else (4, 3, 1)
 """Cases of each operation: that fit the document, that do not, and without a token."""
-OPEN = {"healthz", "readyz", "sign_in"}
+OPEN = {"healthz", "readyz", "sign_in", "deliver_hook"}
 STREAMS = "text/event-stream"
 
 

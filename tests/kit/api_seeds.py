@@ -43,6 +43,7 @@ def seeded(api: RunningApi) -> Seeds:
     ids = [start("twice", n=1), start("checked", n=-5), start("mapped", n=3), start("family", n=1)]
     made = client.put("/api/v1/workflows/hello", json={"text": YAML}, headers={"If-None-Match": "*"})
     assert made.status_code in (200, 201), made.text
+    hook = client.post("/api/v1/hooks", json={"name": "shop", "workflow": "twice"}).json()
     return Seeds(
         {
             "run_id": ids,
@@ -51,6 +52,7 @@ def seeded(api: RunningApi) -> Seeds:
             "name": ["twice", "hello", "public::embedded::checked"],
             "version": [1],
             "workflow": ["twice", "checked", "mapped", "family"],
+            "hook": [hook["token"], "shop", hook["webhook"]["id"]],
         }
     )
 
@@ -83,6 +85,9 @@ def prepared(operation: str, api: RunningApi, seeds: Seeds) -> Iterator[Prepared
         "list_tokens": Prepared("/api/v1/tokens"),
         "create_token": Prepared("/api/v1/tokens", {"name": "another", "role": "viewer"}),
         "list_audit": Prepared("/api/v1/audit"),
+        "list_hooks": Prepared("/api/v1/hooks"),
+        "create_hook": Prepared("/api/v1/hooks", {"name": "another", "workflow": "twice"}),
+        "deliver_hook": Prepared(f"/api/v1/hooks/{seeds.values['hook'][0]}", {"n": 1}, role=None),
         "list_runs": Prepared(RUNS, params={"state": "completed"}),
         "start_run": Prepared(RUNS, {"workflow": "twice", "input": {"n": 1}}, {"wait": 5}),
         "enqueue_run": Prepared(f"{RUNS}/enqueue", {"workflow": "twice", "input": {"n": 1}}),
@@ -135,6 +140,9 @@ def prepared(operation: str, api: RunningApi, seeds: Seeds) -> Iterator[Prepared
     elif operation == "revoke_token":
         api.token("viewer", "to-revoke")
         yield Prepared("/api/v1/tokens/to-revoke")
+    elif operation in ("rotate_hook", "delete_hook"):
+        client.post("/api/v1/hooks", json={"name": operation, "workflow": "twice"})
+        yield Prepared(f"/api/v1/hooks/{operation}" + ("/rotate" if operation == "rotate_hook" else ""))
     elif operation == "delete_workflow":
         tag = _etag(client.put(f"{workflows}/gone", json={"text": YAML}, headers={"If-None-Match": "*"}))
         yield Prepared(f"{workflows}/gone", headers={"If-Match": tag})

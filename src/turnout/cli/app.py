@@ -16,6 +16,7 @@ from turnout.cli import (
     explain,
     graph,
     health,
+    hooks,
     init,
     keys,
     limits,
@@ -51,6 +52,7 @@ turnout top                                watch the orchestrators work
 turnout dev flows.py                       a server for one developer
 turnout server flows.py                    drive runs and serve the API
 turnout tokens create ci --role operator   access to the API
+turnout hooks create shop fulfil           an address that starts runs
 turnout orchestrate flows.py               drive runs, as a process of its own
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
 turnout workers ls                         the connected workers and their load
@@ -101,6 +103,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(workers.app, name="workers")
 app.add_typer(limits.app, name="limits")
 app.add_typer(tokens.app, name="tokens")
+app.add_typer(hooks.app, name="hooks")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")
 add_config_option(app)

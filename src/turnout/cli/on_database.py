@@ -1,11 +1,11 @@
-"""Runs, workers and tokens on a database: what commands read and change without a server."""
+"""Runs, workers, tokens and webhooks on a database: what commands read and change without a server."""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnout.cli.database import check_folder, open_store, store_if_there
 from turnout.cli.local_workflows import LocalWorkflows
@@ -20,6 +20,7 @@ from turnout.model.retention import Deleted
 from turnout.model.rows import HeldAttempt
 from turnout.model.slots import LimitDetail, LimitView
 from turnout.model.states import RunState
+from turnout.model.webhooks import Webhook
 from turnout.model.workers import WorkerView
 from turnout.runner.limits import find_limit
 from turnout.runner.live_sessions import drain, find_worker, live_orchestrators, live_workers
@@ -29,6 +30,9 @@ from turnout.runner.run_reader import find_run, read_output
 from turnout.runner.settings import database_url
 from turnout.runner.views import RunView, attempts_of, run_view
 from turnout.store import connect
+
+if TYPE_CHECKING:
+    from turnout.server.webhooks import MadeWebhook, WebhookRequest
 
 
 class DatabaseService:
@@ -40,6 +44,7 @@ class DatabaseService:
         self.workers = DatabaseWorkers(database)
         self.limits = DatabaseLimits(database)
         self.tokens = DatabaseTokens(database)
+        self.webhooks = DatabaseWebhooks(database)
 
 
 class DatabaseRuns:
@@ -176,6 +181,35 @@ class DatabaseTokens:
 
         with open_store(self._database) as store:
             return revoke_token(store, token)
+
+
+class DatabaseWebhooks:
+    """Webhooks of the servers on a database. Whether a workflow exists is known to its servers only."""
+
+    def __init__(self, database: str | None) -> None:
+        self._database = database
+
+    def list(self) -> builtins.list[Webhook]:
+        with store_if_there(self._database) as store:
+            return [] if store is None else store.webhooks()
+
+    def create(self, request: WebhookRequest) -> MadeWebhook:
+        from turnout.server.webhooks import create_webhook
+
+        with _store(self._database) as store:
+            return create_webhook(store, request, by="command line")
+
+    def rotate(self, webhook: str) -> MadeWebhook:
+        from turnout.server.webhooks import rotate_webhook
+
+        with open_store(self._database) as store:
+            return rotate_webhook(store, webhook)
+
+    def delete(self, webhook: str) -> Webhook:
+        from turnout.server.webhooks import delete_webhook
+
+        with open_store(self._database) as store:
+            return delete_webhook(store, webhook)
 
 
 @contextmanager

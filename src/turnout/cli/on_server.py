@@ -1,4 +1,4 @@
-"""Workflows, workers and tokens through the API of a server; its runs are in ``server_runs``."""
+"""Workflows, workers, tokens and webhooks through the API of a server; its runs are in ``server_runs``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from turnout.errors import InvalidInput
 from turnout.model.access import Role, TokenRow
 from turnout.model.rows import HeldAttempt
 from turnout.model.slots import LimitDetail, LimitView
+from turnout.model.webhooks import Webhook
 from turnout.model.workers import WorkerView
 from turnout.runner.server_access import ServerAccess
 from turnout.server.api.types.limits import Limits as LimitList
 from turnout.server.api.types.workers import DrainRequest, WorkerDetail
 from turnout.server.api.types.workers import Workers as WorkerList
 from turnout.server.api.types.workflows import DispatchTrace
+from turnout.server.webhooks import MadeWebhook, WebhookRequest
 
 
 class CreatedToken(msgspec.Struct, frozen=True):
@@ -28,6 +30,10 @@ class CreatedToken(msgspec.Struct, frozen=True):
 
 class TokenList(msgspec.Struct, frozen=True):
     tokens: list[TokenRow]
+
+
+class WebhookList(msgspec.Struct, frozen=True):
+    webhooks: list[Webhook]
 
 
 class ServerService:
@@ -40,6 +46,7 @@ class ServerService:
         self.workers = ServerWorkers(client)
         self.limits = ServerLimits(client)
         self.tokens = ServerTokens(client)
+        self.webhooks = ServerWebhooks(client)
 
 
 class ServerWorkflows:
@@ -117,3 +124,22 @@ class ServerTokens:
 
     def revoke(self, token: str) -> TokenRow:
         return self._client.delete(f"/tokens/{segment(token)}", TokenRow)
+
+
+class ServerWebhooks:
+    """Webhooks of a server."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    def list(self) -> builtins.list[Webhook]:
+        return self._client.get("/hooks", WebhookList).webhooks
+
+    def create(self, request: WebhookRequest) -> MadeWebhook:
+        return self._client.post("/hooks", MadeWebhook, request)
+
+    def rotate(self, webhook: str) -> MadeWebhook:
+        return self._client.post(f"/hooks/{segment(webhook)}/rotate", MadeWebhook)
+
+    def delete(self, webhook: str) -> Webhook:
+        return self._client.delete(f"/hooks/{segment(webhook)}", Webhook)

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from turnout.model.rows import HeldAttempt
     from turnout.model.slots import LimitDetail, LimitView
     from turnout.model.states import RunState
+    from turnout.model.webhooks import Webhook
     from turnout.model.workers import WorkerView
     from turnout.runner.live_sessions import Needs
     from turnout.runner.views import RunView
+    from turnout.server.webhooks import MadeWebhook, WebhookRequest
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -166,6 +168,18 @@ class Tokens(Protocol):
     def revoke(self, token: str) -> TokenRow: ...
 
 
+class Webhooks(Protocol):
+    """Webhooks of the server."""
+
+    def list(self) -> list[Webhook]: ...
+
+    def create(self, request: WebhookRequest) -> MadeWebhook: ...
+
+    def rotate(self, webhook: str) -> MadeWebhook: ...
+
+    def delete(self, webhook: str) -> Webhook: ...
+
+
 class Service(Protocol):
     """Everything that commands use of a database or a server."""
 
@@ -183,6 +197,9 @@ class Service(Protocol):
 
     @property
     def tokens(self) -> Tokens: ...
+
+    @property
+    def webhooks(self) -> Webhooks: ...
 
 
 @contextmanager

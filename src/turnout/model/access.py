@@ -14,8 +14,11 @@ TOKEN_PREFIX = "to_"
 """The beginning of every token, by which secret scanners and log filters recognise one."""
 SESSION_PREFIX = "ts_"
 """The beginning of the secret in a browser's cookie."""
+WEBHOOK_PREFIX = "th_"
+"""The beginning of the secret part of a webhook's address."""
 TOKEN_BYTES = 32
-TOKEN_PATTERN = re.compile(r"\bt[os]_[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])")
+TOKEN_PATTERN = re.compile(r"\bt[os]_[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])|\bth_[A-Za-z0-9_-]{8,}")
+"""Tokens. Those of webhooks are in paths, so a part of one is recognised too: a path may be cut off or mistyped."""
 
 
 class Role(StrEnum):

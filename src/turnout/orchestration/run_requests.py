@@ -45,6 +45,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str | None = None
     """The id, where it is known beforehand."""
     key: str | None = None
+    key_content: bytes | None = None
+    """What the key stands for, if that is more than the input: the key with another content is refused."""
     priority: int = 0
     timeout: float | None = None
     reuse: Sequence[TaskRow] = ()
@@ -82,8 +84,10 @@ class RunRequests:
         digest = ""
         if request.key is not None:
             checked_text(request.key, "key", longest=MAX_KEY_LENGTH)
-            canonical = msgspec.json.encode(dict(request.input), order="deterministic")
-            digest = hashlib.sha256(canonical).hexdigest()
+            content = request.key_content
+            if content is None:
+                content = msgspec.json.encode(dict(request.input), order="deterministic")
+            digest = hashlib.sha256(content).hexdigest()
         new = NewRun(
             run_id=request.run_id or new_run_id(),
             workflow=spec.full_name,

@@ -52,6 +52,8 @@ class ServerSettings(Settings, frozen=True, kw_only=True):
     """Seconds after which a browser has to sign in again."""
     max_body_bytes: Count = 8 * 1024 * 1024
     """Bytes of one request's body at most."""
+    max_hook_bytes: Count = 1024 * 1024
+    """Bytes of the body of a webhook's delivery at most."""
     request_timeout: Seconds = 30.0
     """Seconds that a request may take; requests that wait for a run and streams have their own bounds."""
     max_requests: Count = 256

@@ -33,8 +33,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     key: str | None = None
     """The idempotency key: the same key and input give the same run; the same key with another input is refused."""
+    key_content: bytes | None = None
+    """What the key stands for, if that is more than the input, such as the whole body of a webhook's delivery."""
     priority: int = 0
     timeout: float | None = None
+    answered: bool = True
+    """False: the caller cannot use a refusal because a hub is not up. The run is stored, and its tasks wait."""
 
     @classmethod
     def of(cls, key: str | None, priority: int, timeout: Duration | None) -> Options:
@@ -130,9 +134,11 @@ class Submitter:
                 definition=definition,
                 input=input,
                 key=options.key,
+                key_content=options.key_content,
                 priority=options.priority,
                 timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
                 unowned=enqueue,
+                answered=options.answered,
             )
         )
 

@@ -11,6 +11,7 @@ from litestar.types import ASGIApp
 
 from turnout.server.api.events import EventsController
 from turnout.server.api.health import HealthController
+from turnout.server.api.hooks import HooksController
 from turnout.server.api.limits import LimitsController, RunLimitsController
 from turnout.server.api.logs import LogsController
 from turnout.server.api.routing import RoutingController
@@ -44,6 +45,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     RunLimitsController,
     RoutingController,
     WorkflowsController,
+    HooksController,
 )
 """Every controller; each of their routes declares its role."""
 

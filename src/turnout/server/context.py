@@ -12,6 +12,7 @@ from turnout.runner.core import Core
 from turnout.runner.server_settings import ServerSettings
 from turnout.server.access import Access
 from turnout.server.audit import Audit
+from turnout.server.deliveries import Deliveries
 from turnout.server.event_streams import EventStreams
 from turnout.server.run_metrics import RunMetrics
 from turnout.server.run_source import RunFacts
@@ -36,6 +37,7 @@ class ServerContext:
         self.events = EventStreams(self.streams, self.in_thread)
         self.run_facts = RunFacts(core.store, core.log_writer, core.reader.seq_of)
         self.probe = StoreProbe(core.store)
+        self.deliveries = Deliveries(core, settings, self.in_thread)
         self.run_metrics = RunMetrics(core.store)
         self.stopping = False
 

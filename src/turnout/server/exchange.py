@@ -20,8 +20,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     token_id: str
     name: str
     role: Role
-    via: Literal["token", "cookie", "local"]
-    """The Authorization header, the cookie of a browser, or a local caller where no token is needed."""
+    via: Literal["token", "cookie", "local", "webhook"]
+    """The Authorization header, the cookie of a browser, a local caller where no token is needed, or a webhook."""
     parent: str | None = None
     """The token that a browser signed in with."""
 

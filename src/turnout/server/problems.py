@@ -38,6 +38,8 @@ from turnout.errors import (
     TooLarge,
     TurnoutError,
     WaitTimedOut,
+    WebhookError,
+    WebhookNotFound,
     WorkflowNotFound,
 )
 from turnout.model.access import masked
@@ -86,6 +88,12 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "no_definitions": 409,
     "ambiguous_worker": 409,
     "ambiguous_token": 409,
+    "unknown_webhook": 404,
+    "too_many_unknown_webhooks": 429,
+    "bad_signature": 403,
+    "stale_signature": 403,
+    "webhook_secret_unresolved": 503,
+    "bad_delivery_id": 400,
 }
 """Statuses of single codes; they come before those of classes."""
 
@@ -94,6 +102,8 @@ STATUS_OF_CLASS: tuple[tuple[type[TurnoutError], int], ...] = (
     (PreconditionFailed, 412),
     (RequestError, 400),
     (TokenNotFound, 404),
+    (WebhookNotFound, 404),
+    (WebhookError, 409),
     (WorkflowNotFound, 404),
     (StaleDefinition, 412),
     (DefinitionFromFile, 409),

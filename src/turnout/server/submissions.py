@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from turnout.authoring.definition import Definition
-from turnout.errors import IdempotencyConflict, WorkflowNotFound
-from turnout.model.names import suggest
+from turnout.errors import IdempotencyConflict
 from turnout.model.rows import StoredRun
 from turnout.model.states import RunState
 from turnout.orchestration.messages import Submission
@@ -16,37 +14,17 @@ from turnout.runner.run_reader import stored_result
 from turnout.runner.submitter import Options
 from turnout.server.api.types.runs import StartedRun, StartRequest, run_of
 from turnout.server.context import ServerContext
+from turnout.server.named_workflows import named_definition
 from turnout.server.preconditions import IDEMPOTENCY_KEY, idempotency_key
 
 MAX_WAIT = 300.0
 """Seconds that a request may wait for the end of a run."""
 
 
-def find_definition(known: Mapping[str, Definition], wanted: str) -> Definition:
-    """Returns the workflow of this name, ``package::name`` or full name. Raises WorkflowNotFound."""
-    found = [each for name, each in known.items() if name == wanted or name.endswith(f"::{wanted}")]
-    if not found:
-        names = [name.rpartition("::")[2] for name in known]
-        raise WorkflowNotFound(f"there is no workflow {wanted!r}{suggest(wanted, names)}", workflow=wanted)
-    if len(found) > 1:
-        names = sorted(each.spec.full_name for each in found)
-        raise WorkflowNotFound(
-            f"several workflows are named {wanted!r}: give the full name, one of {', '.join(names)}",
-            code="ambiguous_workflow",
-            workflow=wanted,
-        )
-    return found[0]
-
-
 def start_request(core: Core, data: StartRequest, key: str | None, *, enqueue: bool) -> Submission:
     """Returns the checked submission of a run. Blocks."""
-    if core.definitions is not None:
-        # A definition that was removed takes no new runs, and its newest version does.
-        definition = core.submitter.definition_of(core.definitions.catalog.workflow(data.workflow))
-    else:
-        definition = find_definition(core.registry.workflows, data.workflow)
     options = Options.of(checked_key(key), data.priority, data.timeout)
-    return core.submitter.request_named(definition, data.input, options, enqueue=enqueue)
+    return core.submitter.request_named(named_definition(core, data.workflow), data.input, options, enqueue=enqueue)
 
 
 def checked_key(key: str | None) -> str | None:

@@ -32,6 +32,7 @@ from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
 from turnout.store.schedules import Schedules
 from turnout.store.shared_routing import SharedRouting
+from turnout.store.webhooks import Webhooks
 
 CHANNEL = "turnout"
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 2.0
@@ -103,6 +104,8 @@ class PostgresStore(
     Figures,
     Figures,
     Limits,
+    Webhooks,
+    Figures,
 ):
     """The store on PostgreSQL."""
 

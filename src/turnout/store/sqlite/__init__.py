@@ -29,6 +29,7 @@ from turnout.store.shared_routing import SharedRouting
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
+from turnout.store.webhooks import Webhooks
 
 _TABLES = {"migration", "run"}
 MAGIC = b"SQLite format 3\x00"
@@ -90,6 +91,8 @@ class SqliteStore(
     Figures,
     Figures,
     Limits,
+    Webhooks,
+    Figures,
 ):
     """The store on SQLite: one writer at a time, several processes on one file."""
 
