@@ -93,6 +93,41 @@ def test_no_table_with_rows_of_runs_is_forgotten(store: Store, store_url: str) -
     assert tables_with_run_id(store_url) == {*RUN_TABLES, "schedule_decision"}
 
 
+def test_runs_of_a_workflow_are_kept_by_its_own_rule(store: Store) -> None:
+    begin(store)
+    old, newer, newest = ended(store, days=9), ended(store, days=2), ended(store, days=1)
+    waiting = begun(store)
+    before = store.clock() - 5 * DAY
+    assert store.surplus_runs(WORKFLOW, before, None, 10) == [old]
+    assert store.surplus_runs(WORKFLOW, None, 1, 10) == [old, newer]
+    assert store.surplus_runs(WORKFLOW, None, 1, 1) == [newer], "a limited number at a time"
+    assert store.surplus_runs(WORKFLOW, before, 3, 10) == [old]
+    assert store.surplus_runs("another", before, 1, 10) == []
+    assert {newest, waiting}.isdisjoint(store.surplus_runs(WORKFLOW, before, 1, 10))
+
+
+def test_a_child_run_is_kept_while_its_parent_has_not_ended(store: Store) -> None:
+    begin(store)
+    parent = begun(store)
+    child = begun(store, parent)
+    end(store, child, days=9)
+    ended(store)
+    assert store.surplus_runs(WORKFLOW, store.clock(), 1, 10) != [] and child not in store.surplus_runs(
+        WORKFLOW, store.clock(), 1, 10
+    )
+    end(store, parent, days=0)
+    assert child in store.surplus_runs(WORKFLOW, store.clock(), None, 10)
+
+
+def test_expired_runs_of_workflows_with_a_rule_of_their_own_are_left_out(store: Store) -> None:
+    begin(store)
+    old = ended(store, days=9)
+    before = store.clock() - DAY
+    assert store.expired_runs(before, ALL, 10) == [old]
+    assert store.expired_runs(before, ALL, 10, other_than=["another"]) == [old]
+    assert store.expired_runs(before, ALL, 10, other_than=["another", WORKFLOW]) == []
+
+
 def test_a_deleted_run_leaves_nothing_behind_and_no_other_run_is_touched(store: Store, store_url: str) -> None:
     begin(store)
     gone, stays = ended(store, logs=3), ended(store, logs=3)

@@ -16,6 +16,7 @@ from turnout.authoring.registry import Registry
 from turnout.model.events import ExecutionResult
 from turnout.model.graph import Graph
 from turnout.model.limits import LimitSize
+from turnout.model.retention import KeepRule
 from turnout.model.rows import RunRow, Session, TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import RunState, TaskState
@@ -108,6 +109,7 @@ class Parts:
         self.refresh = refresh
         self.has_schedules = schedules
         self.limit_sizes = limit_sizes or {}
+        self.keep_rules: dict[str, KeepRule] = {}
         self.store: Any = store or MemoryStore()
         self.journal: list[str] = self.store.journal
         """Reservations, commits and dispatches in their order."""
@@ -375,7 +377,9 @@ class Parts:
 
     @cached_property
     def pruner(self) -> Pruner:
-        return Pruner(self.store, self.session, self.commands, self.background, self.settings.retention)
+        return Pruner(
+            self.store, self.session, self.commands, self.background, self.settings.retention, lambda: self.keep_rules
+        )
 
     # -- for tests ----------------------------------------------------------------------------------------------
     def drive(self) -> None:

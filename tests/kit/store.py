@@ -69,6 +69,8 @@ class MemoryStore:
         self.lapsed: list[tuple[str, int, int, str]] = []
         self.orphaned: list[str] = []
         self.expired: list[str] = []
+        self.surplus: list[str] = []
+        """Runs that the rules of their workflows do not keep."""
         self.duty = True
         self.asked: list[tuple[str, tuple[Any, ...]]] = []
         """Calls other than commits, with their arguments."""
@@ -329,9 +331,16 @@ class MemoryStore:
         return self.specs.get(version)
 
     # -- retention ----------------------------------------------------------------------------------------------
-    def expired_runs(self, before: float, states: Sequence[RunState], limit: int) -> list[str]:
+    def expired_runs(
+        self, before: float, states: Sequence[RunState], limit: int, *, other_than: Sequence[str] = ()
+    ) -> list[str]:
         self._call("expired_runs", before, tuple(states))
-        return self.expired[:limit]
+        spared = {run_id for run_id, new in self.new.items() if new.workflow in other_than}
+        return [run_id for run_id in self.expired if run_id not in spared][:limit]
+
+    def surplus_runs(self, workflow: str, before: float | None, newest: int | None, limit: int) -> list[str]:
+        self._call("surplus_runs", workflow, before, newest)
+        return [run_id for run_id in self.surplus if run_id in self.tables][:limit]
 
     def family(self, run_id: str) -> dict[str, RunState]:
         if run_id not in self.tables:

@@ -19,6 +19,7 @@ from turnout.errors import InputError, InvalidInput, InvalidWorkflow, WrongType
 from turnout.model.annotations import ConversionError
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
+from turnout.model.retention import KeepRule
 from turnout.model.schedules import ScheduleSpec, params_at
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
@@ -36,9 +37,11 @@ class Definition:
         tasks: Mapping[str, Task[..., Any]],
         source: Source,
         schedules: tuple[ScheduleSpec, ...] = (),
+        keep: KeepRule | None = None,
     ) -> None:
         self.spec = spec
         self.schedules = schedules
+        self.keep = keep
         self.tasks = tasks
         self.source = source
         self.children: dict[str, Definition] = {}

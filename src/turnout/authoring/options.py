@@ -12,6 +12,7 @@ from turnout.model.deferral import condition_ref
 from turnout.model.durations import Duration, seconds
 from turnout.model.limits import LimitSpec
 from turnout.model.names import suggest
+from turnout.model.retention import KeepRule
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
 from turnout.model.spec import Affinity, WorkerSelector
@@ -110,6 +111,10 @@ class WorkflowOptions(TypedDict, total=False):
     """The configured queue that runs wait in."""
     priority: int
     """The priority of runs that are submitted without one: among waiting runs a higher one starts first. Default: 0."""
+    keep_for: Duration | None
+    """The time for which runs are kept after their end. Default: as the configuration says."""
+    keep_runs: int | None
+    """The number of ended runs that are kept, the newest ones. Default: all."""
     on_success: Hooks
     """Called when everything else of the run has ended and the run completes."""
     on_failure: Hooks
@@ -203,6 +208,18 @@ def _refuse_condition(why: str, task: str) -> NoReturn:
 
 def optional_seconds(value: Duration | None, what: str) -> float | None:
     return None if value is None else seconds(value, what)
+
+
+def keep_rule(keep_for: Duration | None, keep_runs: int | None, workflow: str) -> KeepRule | None:
+    """Returns the rule of these options; None if neither is given."""
+    if keep_for is None and keep_runs is None:
+        return None
+    if keep_runs is not None and (not isinstance(keep_runs, int) or isinstance(keep_runs, bool) or keep_runs < 1):
+        raise InvalidWorkflow(
+            f"keep_runs of workflow {workflow!r} is {keep_runs!r}: it must be a whole number of 1 or more",
+            option="keep_runs",
+        )
+    return KeepRule(optional_seconds(keep_for, f"keep_for of workflow {workflow!r}"), keep_runs)
 
 
 def exception_names(kinds: ExceptionKinds, option: str, task: str) -> tuple[str, ...]:

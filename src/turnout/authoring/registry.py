@@ -23,6 +23,7 @@ from turnout.authoring.definition import NO_DEFAULTS, Definition, TaskDefaults
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.errors import DefinitionError
+from turnout.model.retention import KeepRule
 from turnout.model.rows import NewRun
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
@@ -126,6 +127,10 @@ class Registry:
     def workflows(self) -> Mapping[str, Definition]:
         """The current definitions by full name."""
         return MappingProxyType(self._today)
+
+    def keep_rules(self) -> dict[str, KeepRule]:
+        """Returns how long ended runs are kept, for the workflows that say it, by full name."""
+        return {name: made.keep for name, made in self._today.items() if made.keep is not None}
 
     def family_of(self, workflow: AnyWorkflow, tenant: str = DEFAULT_TENANT) -> list[WorkflowSpec]:
         """Returns the specs of the workflow and of all workflows that it calls, at any depth."""

@@ -17,7 +17,7 @@ from turnout.authoring.definition import NO_DEFAULTS, Definition, TaskDefaults
 from turnout.authoring.graph_builder import GraphBuilder, current_drawing
 from turnout.authoring.hooks import add_hooks
 from turnout.authoring.limits import limit_specs
-from turnout.authoring.options import Hooks, TaskOptions, WorkflowOptions, optional_seconds, selector
+from turnout.authoring.options import Hooks, TaskOptions, WorkflowOptions, keep_rule, optional_seconds, selector
 from turnout.authoring.refs import author, place, raised_at
 from turnout.authoring.schedules import DEFAULT_TIMEZONE, schedule_specs
 from turnout.authoring.task import Task
@@ -100,6 +100,7 @@ class Workflow(Generic[P, R]):
         self.schedules: tuple[ScheduleSpec, ...] = schedule_specs(
             options.get("schedule"), options.get("timezone", DEFAULT_TIMEZONE), name
         )
+        self.keep = keep_rule(options.get("keep_for"), options.get("keep_runs"), name)
         self._drawn: tuple[GraphBuilder[Task[..., Any]], WorkflowSpec] | None = None
         _defined.add(self)
 
@@ -128,7 +129,7 @@ class Workflow(Generic[P, R]):
         spec = defaults.applied(self.spec_for(tenant), tasks)
         if remote_only:
             spec = msgspec.structs.replace(spec, remote_only=True, tasks=tuple(map(contained, spec.tasks)))
-        return Definition(self, spec, tasks, self.source, self.schedules)
+        return Definition(self, spec, tasks, self.source, self.schedules, self.keep)
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the arguments of a call as the input of a run: by name, checked, with defaults."""

@@ -357,8 +357,16 @@ class LogStore(Protocol):
 class RetentionStore(Protocol):
     """Deletes runs."""
 
-    def expired_runs(self, before: float, states: Sequence[RunState], limit: int) -> list[str]:
-        """Runs that ended in one of these states before this time, oldest first; none whose parent has not ended."""
+    def expired_runs(
+        self, before: float, states: Sequence[RunState], limit: int, *, other_than: Sequence[str] = ()
+    ) -> list[str]:
+        """Runs that ended in one of these states before this time, oldest first; none whose parent has not ended, and
+        none of the workflows ``other_than``."""
+        ...
+
+    def surplus_runs(self, workflow: str, before: float | None, newest: int | None, limit: int) -> list[str]:
+        """Runs of a workflow that ended before this time, or that are not among so many of its newest ended runs; none
+        whose parent has not ended."""
         ...
 
     def family(self, run_id: str) -> dict[str, RunState]:

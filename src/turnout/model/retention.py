@@ -1,8 +1,17 @@
-"""Holds the counts of what a deletion removed."""
+"""Holds how long the runs of a workflow are kept, and the counts of what a deletion removed."""
 
 from __future__ import annotations
 
 import msgspec
+
+
+class KeepRule(msgspec.Struct, frozen=True):
+    """How long the ended runs of one workflow are kept, in place of the age that the configuration says."""
+
+    seconds: float | None = None
+    """Runs that ended longer ago are deleted; None: those that are older than the configuration says."""
+    runs: int | None = None
+    """Of the runs that have ended, this many of the newest are kept; None: all."""
 
 
 class Deleted(msgspec.Struct, frozen=True, kw_only=True):

@@ -316,7 +316,9 @@ class Engine:
             ),
             interval=settings.sweep,
         )
-        self.pruner = Pruner(store, self.session, self.commands, self.background, settings.retention)
+        self.pruner = Pruner(
+            store, self.session, self.commands, self.background, settings.retention, registry.keep_rules
+        )
 
     def _make_pools(self, queues: dict[Stage, WorkQueue]) -> dict[Stage, ExecutorPool]:
         # Two stages share one function: they differ in what brings a run to them, and in their metrics.

@@ -26,9 +26,27 @@ class RetentionOfRuns:
     def clock(self) -> float:
         return float(self._database.read("clock")[0][0])
 
-    def expired_runs(self, before: float, states: Sequence[RunState], limit: int) -> list[str]:
-        rows = self._database.read("expired_runs", before=float(before), states=json_list(list(states)), limit=limit)
+    def expired_runs(
+        self, before: float, states: Sequence[RunState], limit: int, *, other_than: Sequence[str] = ()
+    ) -> list[str]:
+        rows = self._database.read(
+            "expired_runs",
+            before=float(before),
+            states=json_list(list(states)),
+            other_than=json_list(list(other_than)),
+            limit=limit,
+        )
         return [row[0] for row in rows]
+
+    def surplus_runs(self, workflow: str, before: float | None, newest: int | None, limit: int) -> list[str]:
+        found: dict[str, None] = {}
+        if before is not None:
+            rows = self._database.read("expired_runs_of", workflow=workflow, before=float(before), limit=limit)
+            found.update(dict.fromkeys(row[0] for row in rows))
+        if newest is not None:
+            rows = self._database.read("runs_behind", workflow=workflow, newest=newest, limit=limit)
+            found.update(dict.fromkeys(row[0] for row in rows))
+        return list(found)[:limit]
 
     def family(self, run_id: str) -> dict[str, RunState]:
         known = canonical(run_id)

@@ -15,7 +15,8 @@ import pytest
 
 from turnout import Context, Workflow, shell, task, workflow
 from turnout.authoring.registry import Registry
-from turnout.errors import DefinitionError
+from turnout.errors import DefinitionError, InvalidWorkflow
+from turnout.model.retention import KeepRule
 from turnout.model.rows import NewRun
 from turnout.model.spec import Body, TaskSpec
 
@@ -354,3 +355,25 @@ def test_a_workflow_that_comes_back_after_its_removal_serves_new_runs() -> None:
     made = registry.replace(third)
     new = NewRun(run_id="x", workflow="public::embedded::greet", version="", input="{}", created_at=time.time() + 1)
     assert registry.definition_of(new) is made and not registry.is_superseded(new)
+
+
+def test_how_long_runs_are_kept_is_known_of_the_workflows_that_say_it_and_is_no_part_of_their_version() -> None:
+    registry, plain = Registry(), named("greet", "one")
+
+    @task
+    def one() -> None: ...
+
+    keeping = Workflow("keep", tasks=[one], keep_for="2d", keep_runs=3)
+    for each in (plain, keeping):
+        registry.replace(each)
+    assert registry.keep_rules() == {"public::embedded::keep": KeepRule(172_800.0, 3)}
+    assert keeping.spec.version() == Workflow("keep", tasks=[one]).spec.version()
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "3"])
+def test_a_number_of_runs_to_keep_is_a_whole_number_of_one_or_more(count: Any) -> None:
+    @task
+    def one() -> None: ...
+
+    with pytest.raises(InvalidWorkflow, match=r"keep_runs of workflow 'keep' .* 1 or more"):
+        Workflow("keep", tasks=[one], keep_runs=count)

@@ -10,7 +10,7 @@ from kit.parts import ME, OTHER, Parts
 from kit.runs import graph_of, task
 
 from turnout.errors import RunNotFinished, RunNotFound, StoreUnreachable
-from turnout.model.retention import Deleted
+from turnout.model.retention import Deleted, KeepRule
 from turnout.model.rows import RunRow
 from turnout.model.states import RunState
 from turnout.orchestration.settings import EngineSettings, Retention
@@ -131,6 +131,34 @@ def test_retention_goes_on_after_trouble(build: Build, loop: ManualLoop, error: 
     assert "one" in parts.store.tables
     loop.advance(600.0)
     assert "one" not in parts.store.tables
+
+
+def test_the_rule_of_a_workflow_counts_without_a_retention_in_the_configuration(build: Build, loop: ManualLoop) -> None:
+    parts = build(GRAPH)
+    parts.keep_rules[GRAPH.spec.full_name] = KeepRule(seconds=60.0, runs=5)
+    ended(parts, "one", "two")
+    parts.store.surplus = ["two"]
+    loop.call_soon(parts.pruner.start)
+    loop.settle()
+    loop.advance(1.0)
+    assert set(parts.store.tables) == {"one"}
+    assert parts.store.calls("surplus_runs")[0] == (GRAPH.spec.full_name, parts.store.clock() - 60.0, 5)
+    assert parts.store.calls("expired_runs") == [] and parts.store.calls("prune_rest") == []
+    loop.run(parts.pruner.stop())
+
+
+@pytest.mark.parametrize(("rule", "kept"), [(KeepRule(seconds=1e9), {"one"}), (KeepRule(runs=9), set[str]())])
+def test_the_age_of_the_configuration_counts_where_a_workflow_says_none(
+    build: Build, loop: ManualLoop, rule: KeepRule, kept: set[str]
+) -> None:
+    parts = build(GRAPH, settings=EngineSettings(retention=Retention(older_than="1h", every="10m")))
+    parts.keep_rules["public::embedded::flow"] = rule
+    ended(parts, "one")
+    loop.call_soon(parts.pruner.start)
+    loop.settle()
+    loop.advance(1.0)
+    assert set(parts.store.tables) == kept
+    loop.run(parts.pruner.stop())
 
 
 def test_without_a_retention_nothing_is_deleted_by_itself(build: Build, loop: ManualLoop) -> None:

@@ -165,15 +165,15 @@ class WorkflowDocument(msgspec.Struct, frozen=True, kw_only=True):
     hist_retention_days: Annotated[
         int | None,
         Meta(ge=0, le=36_500),
-        Key(example="hist_retention_days: 30", also=("history_retention_days",), later=True),
+        Key(example="hist_retention_days: 30", also=("history_retention_days",)),
     ] = None
-    """Days that ended runs are kept."""
+    """Days for which runs are kept after their end, in place of the age that the configuration says."""
     hist_retention_runs: Annotated[
         int | None,
         Meta(ge=1, le=1_000_000),
-        Key(example="hist_retention_runs: 100", also=("history_retention_runs",), later=True),
+        Key(example="hist_retention_runs: 100", also=("history_retention_runs",)),
     ] = None
-    """The number of ended runs that are kept."""
+    """The number of ended runs that are kept, the newest ones."""
     worker_selector: Annotated[Selector, Key(example="workerSelector: {gpu: true}", form=SELECTOR)] = None
     """Labels of the worker that runs the steps, or ``local``."""
     affinity: Annotated[Literal["run", "step"], Key(example="affinity: step")] = "run"

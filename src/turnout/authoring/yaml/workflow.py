@@ -68,6 +68,9 @@ class YamlWorkflow(Workflow[..., Any]):
         options["max_active_steps"] = document.max_active_steps
         options["queue"] = document.queue
         options["priority"] = document.priority
+        days = document.hist_retention_days
+        options["keep_for"] = None if days is None else f"{days}d"
+        options["keep_runs"] = document.hist_retention_runs
         if isinstance(selector, dict) and document.affinity == "run":
             options["affinity"] = "run"
         if document.schedule is not None:

@@ -101,8 +101,6 @@ class PostgresStore(
     Definitions,
     SharedRouting,
     Schedules,
-    Figures,
-    Figures,
     Limits,
     Webhooks,
     Figures,

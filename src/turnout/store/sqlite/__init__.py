@@ -88,8 +88,6 @@ class SqliteStore(
     Definitions,
     SharedRouting,
     Schedules,
-    Figures,
-    Figures,
     Limits,
     Webhooks,
     Figures,

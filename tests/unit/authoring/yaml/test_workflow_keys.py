@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit.workflow_text import error_of, keys_of, notes_of
+from tests.kit.workflow_text import error_of, keys_of
 from turnout.authoring.yaml.limits import LimitDocument
 
 
@@ -89,17 +89,6 @@ def test_the_file_names_the_workflow() -> None:
 def test_a_wrong_key_is_reported(text: str, code: str, word: str) -> None:
     error = error_of(f"{text}\nsteps: [make]\n")
     assert error.code == code and word in error.message
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "hist_retention_days: 3",
-        "hist_retention_runs: 3",
-    ],
-)
-def test_a_key_without_effect_gets_a_note(text: str) -> None:
-    assert notes_of(f"type: chain\n{text}\nsteps: [make]\n") == ["no_effect_yet"]
 
 
 def test_a_file_name_that_is_no_identifier_needs_a_name() -> None:

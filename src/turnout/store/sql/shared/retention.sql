@@ -4,11 +4,30 @@ select :now
 -- name: expired_runs
 -- A child run stays as long as its parent may still ask for it.
 select run.id from run
-where run.finished_at < :before and run.state in {states}
+where run.finished_at < :before and run.state in {states} and run.workflow not in {other_than}
     and not exists (select 1 from run as parent
         where parent.id = run.parent_run and parent.state in ('pending', 'running', 'paused', 'cancelling'))
 order by run.finished_at, run.id
 limit :limit
+
+-- name: expired_runs_of
+select run.id from run
+where run.workflow = :workflow and run.finished_at < :before and run.state in ('completed', 'failed', 'cancelled')
+    and not exists (select 1 from run as parent
+        where parent.id = run.parent_run and parent.state in ('pending', 'running', 'paused', 'cancelling'))
+order by run.id
+limit :limit
+
+-- name: runs_behind
+select run.id from (
+    select id, parent_run from run
+    where workflow = :workflow and state in ('completed', 'failed', 'cancelled')
+    order by id desc
+    limit :limit offset :newest
+) as run
+where not exists (select 1 from run as parent
+    where parent.id = run.parent_run and parent.state in ('pending', 'running', 'paused', 'cancelling'))
+order by run.id
 
 -- name: family
 with recursive family(id) as (
