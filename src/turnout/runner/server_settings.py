@@ -54,8 +54,11 @@ class ServerSettings(Settings, frozen=True, kw_only=True):
     """Bytes of one request's body at most."""
     max_hook_bytes: Count = 1024 * 1024
     """Bytes of the body of a webhook's delivery at most."""
+    header_timeout: Seconds = 10.0
+    """Seconds in which the head of a request has to arrive, from its first byte or from the connection."""
     request_timeout: Seconds = 30.0
-    """Seconds that a request may take; requests that wait for a run and streams have their own bounds."""
+    """Seconds that a request may take, and in which its body has to arrive; requests that wait for a run and streams
+    have their own bounds for the answer."""
     max_requests: Count = 256
     """Requests that are served at once; more are answered with 429."""
     max_streams: Count = 1_000

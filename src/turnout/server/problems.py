@@ -63,6 +63,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "too_many_requests": 429,
     "too_many_streams": 429,
     "request_timeout": 503,
+    "slow_request": 408,
     "not_ready": 503,
     "runner_closed": 503,
     "role_too_low": 403,

@@ -18,6 +18,7 @@ from turnout.runner.server_settings import ServerSettings
 from turnout.server.app import asgi_app
 from turnout.server.bind import url_of
 from turnout.server.context import ServerContext
+from turnout.server.protocol import protocol_of
 
 log = logging.getLogger("turnout.server")
 
@@ -116,7 +117,7 @@ def _uvicorn_config(context: ServerContext) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         lifespan="off",
-        http="h11",
+        http=protocol_of(settings),
         ws="none",
         proxy_headers=False,  # listed proxies only: turnout.server.caller
         server_header=False,

@@ -22,6 +22,7 @@ EXPORTED = {
     "PoolSettings",
     "PoolsSettings",
     "Retention",
+    "RulesInForce",
     "RunHandle",
     "RunView",
     "Runner",
