@@ -298,6 +298,14 @@ def test_a_slot_that_was_given_to_a_ready_task_is_found_by_its_next_owner(store:
     assert store.admit_waiting().granted == []
 
 
+def test_a_hook_of_a_run_that_is_being_cancelled_gets_its_slot(store: Store) -> None:
+    begin(store)
+    (run,) = ready(store)
+    moved = RunRow(state=RunState.CANCELLING, was=RunState.RUNNING)
+    assert store.commit([update(run, run=moved)])[0].applied
+    assert store.request_slots([ask(run)]).granted == [(run, 0)]
+
+
 def test_runs_and_tasks_share_a_limit(store: Store) -> None:
     begin(store)
     run = queue(store, use())

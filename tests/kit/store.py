@@ -260,6 +260,9 @@ class MemoryStore:
     def request_slots(self, requests: Sequence[SlotRequest], scope: Any = None) -> Admitted:
         self._call("request_slots")
         self.slot_requests += requests
+        for each in requests:
+            if each.renews:
+                self.granted.pop((each.run_id, each.pos, each.attempt), None)
         return self.admits.pop(0) if self.admits else Admitted()
 
     def runs_without_slots(self, run_ids: Sequence[str]) -> frozenset[str]:

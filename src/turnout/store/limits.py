@@ -25,11 +25,13 @@ from turnout.model.slots import (
     admit,
     begin_slack,
 )
-from turnout.store.database import Database, Execute, json_list
+from turnout.store.database import Database, Execute, Rows, json_list
 from turnout.store.row_codec import canonical
 
 MAX_EXAMINED = 128
 """Waiters of a limit that one transaction examines."""
+MAX_SWEPT = 1_000
+"""Waiters that one transaction checks for whether they have ended."""
 MAX_LIMITS_AT_ONCE = 1_000
 """Limits whose slots one transaction gives, if it is not told which."""
 MAX_SHOWN = 1_000
@@ -114,7 +116,8 @@ class Limits:
         if not names:
             return Admitted()
         execute("drop_ended_slots", names=json_list(names))
-        first = execute("first_waiters", names=json_list(names), limit=MAX_EXAMINED, **_scoped(scope))
+        execute("drop_ended_waiters", names=json_list(names), limit=MAX_SWEPT)
+        first = self._first_waiters(execute, names, _scoped(scope))
         if not first:
             return Admitted()
         ids = json_list(sorted({row[1] for row in first}))
@@ -139,6 +142,12 @@ class Limits:
         if admitted.granted:
             self._grant(execute, admitted, [slot for each in admitted.granted for slot in slots[each]], states)
         return admitted
+
+    def _first_waiters(self, execute: Execute, names: Sequence[str], scope: dict[str, Any]) -> Rows:
+        if self._database.dialect == "postgres":
+            return execute("first_waiters", names=json_list(names), limit=MAX_EXAMINED, **scope)
+        found = (execute("first_waiters", name=name, limit=MAX_EXAMINED, **scope) for name in names)
+        return [row for rows in found for row in rows]
 
     def _grant(
         self,

@@ -14,10 +14,10 @@ with recursive waiting(name) as (
 select name from waiting where name is not null limit :limit
 
 -- name: drop_ended_slots
--- A slot of a run ends with the run. One of a task ends with the attempt; a task that waits for its next attempt holds a slot
--- only for that one.
+-- Slots whose holder has ended: a slot of a run ends with the run, one of a task with the attempt. A task that waits for its next
+-- attempt holds a slot only for that one.
 delete from limit_slot where (run_id, pos, name) in (
-    select run_id, pos, name from limit_slot where name in {names} and not exists (
+    select run_id, pos, name from limit_slot where name in {names} and granted_at is not null and not exists (
         select 1 from run where run.id = limit_slot.run_id
             and run.state in ('pending', 'running', 'paused', 'cancelling')
             and (limit_slot.pos = -1 or exists (select 1 from task
@@ -26,25 +26,16 @@ delete from limit_slot where (run_id, pos, name) in (
                         or task.state in ('pending', 'ready') and task.attempt = limit_slot.attempt - 1))))
     /*pg for update skip locked */)
 
--- name: first_waiters
--- The first waiters of each of these limits that may be admitted: tasks, runs that were claimed before their turn, and runs that
--- the caller could claim. A run that is paused or being cancelled gets no slot.
-select names.name, slot.run_id, slot.pos, slot.rank, slot.since
-from (/*pg select value as name from json_array_elements_text(:names::json) */
-    /*sqlite select value as name from json_each(:names) */) as names
-cross join /*pg lateral (select run_id, pos, rank, since from limit_slot
-    where limit_slot.name = names.name and granted_at is null
-        and exists (select 1 from run where run.id = limit_slot.run_id and (run.state = 'running'
-            or run.state = 'pending' and (:any = 1 or run.workflow in {workflows} or run.version in {versions}
-                or run.id in {ids uuid})))
-    order by rank, run_id, pos limit :limit) as slot */
-/*sqlite limit_slot as slot
-where (slot.run_id, slot.pos, slot.name) in (select run_id, pos, name from limit_slot as first
-    where first.name = names.name and first.granted_at is null
-        and exists (select 1 from run where run.id = first.run_id and (run.state = 'running'
-            or run.state = 'pending' and (:any = 1 or run.workflow in {workflows} or run.version in {versions}
-                or run.id in {ids})))
-    order by first.rank, first.run_id, first.pos limit :limit) */
+-- name: drop_ended_waiters
+-- The same of waiters, among the first of these limits: later ones are found when they have come to the front.
+delete from limit_slot where (run_id, pos, name) in (
+    select run_id, pos, name from (
+        select run_id, pos, name, attempt from limit_slot /*sqlite indexed by limit_slot_waiting */
+        where name in {names} and granted_at is null order by name, rank limit :limit) as first
+    where not exists (select 1 from run where run.id = first.run_id
+        and run.state in ('pending', 'running', 'paused', 'cancelling')
+        and (first.pos = -1 or exists (select 1 from task where task.run_id = first.run_id and task.pos = first.pos
+            and task.state in ('pending', 'ready') and task.attempt = first.attempt - 1))))
 
 -- name: slots_of_runs
 select run_id, pos, name, declared, at_most, rate, per, granted_at is not null
