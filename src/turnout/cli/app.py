@@ -23,6 +23,7 @@ from turnout.cli import (
     prune,
     run,
     runs,
+    schedules,
     schema,
     server,
     tokens,
@@ -49,6 +50,7 @@ turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
 turnout dev flows.py                       a server for one developer
 turnout server flows.py                    drive runs and serve the API
+turnout schedules next                     what runs by itself, and when
 turnout tokens create ci --role operator   access to the API
 turnout orchestrate flows.py               drive runs, as a process of its own
 turnout worker --connect tcp://…           run tasks for a hub elsewhere
@@ -97,6 +99,7 @@ for command in (
     app.command()(command)
 app.add_typer(runs.app, name="runs")
 app.add_typer(workers.app, name="workers")
+app.add_typer(schedules.app, name="schedules")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")

@@ -14,6 +14,7 @@ from turnout.server.api.health import HealthController
 from turnout.server.api.logs import LogsController
 from turnout.server.api.routing import RoutingController
 from turnout.server.api.runs import RunsController
+from turnout.server.api.schedules import SchedulesController
 from turnout.server.api.session import SessionController
 from turnout.server.api.tasks import TasksController
 from turnout.server.api.tokens import AuditController, TokensController
@@ -40,6 +41,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     EventsController,
     WorkersController,
     RoutingController,
+    SchedulesController,
     WorkflowsController,
 )
 """Every controller; each of their routes declares its role."""

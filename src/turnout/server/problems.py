@@ -29,6 +29,8 @@ from turnout.errors import (
     RunFailed,
     RunNotFinished,
     RunNotFound,
+    ScheduleError,
+    ScheduleNotFound,
     StaleDefinition,
     StoredDefinitionError,
     StoreError,
@@ -84,6 +86,8 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "no_definitions": 409,
     "ambiguous_worker": 409,
     "ambiguous_token": 409,
+    "ambiguous_schedule": 409,
+    "schedule_starts_no_runs": 409,
 }
 """Statuses of single codes; they come before those of classes."""
 
@@ -92,6 +96,8 @@ STATUS_OF_CLASS: tuple[tuple[type[TurnoutError], int], ...] = (
     (PreconditionFailed, 412),
     (RequestError, 400),
     (TokenNotFound, 404),
+    (ScheduleNotFound, 404),
+    (ScheduleError, 422),
     (WorkflowNotFound, 404),
     (StaleDefinition, 412),
     (DefinitionFromFile, 409),

@@ -24,6 +24,8 @@ from turnout.errors import (
     RunFailed,
     RunNotFinished,
     RunNotFound,
+    ScheduleError,
+    ScheduleNotFound,
     StoredDefinitionError,
     StoreUnreachable,
     TokenNotFound,
@@ -55,6 +57,12 @@ KNOWN: dict[str, TurnoutError] = {
         RequestError("the body is text/plain; this takes application/json", code="unsupported_media_type"),
         TokenNotFound("there is no token 'ci' that is not revoked"),
         TokenNotFound("2 tokens are named 'ci': give the id", code="ambiguous_token"),
+        ScheduleNotFound("there is no schedule 7"),
+        ScheduleError(
+            "schedule 7 stops runs and starts none: there is nothing to fire", code="schedule_starts_no_runs"
+        ),
+        ScheduleError("the backfill has more than 1,000 due times: ask for a shorter time", code="backfill_too_large"),
+        ScheduleError("first is after last: write the earlier time first", code="bad_backfill_range"),
         RequestError("1000 streams are open already, the most that this server serves", code="too_many_streams"),
         StoreUnreachable("the database cannot be reached"),
         RequestError("the server is not ready: not store_answers", code="not_ready"),
