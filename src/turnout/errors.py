@@ -60,6 +60,8 @@ TurnoutError
 ├── TokenNotFound
 ├── WebhookError               an operation on a webhook: webhook_exists
 │   └── WebhookNotFound
+├── ScheduleError              backfill_too_large, bad_backfill_range, schedule_starts_no_runs
+│   └── ScheduleNotFound       schedule_not_found, ambiguous_schedule
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
@@ -500,6 +502,20 @@ class WebhookNotFound(WebhookError):
     """Raised when no webhook has the given id or name. Remedy: check it with ``turnout hooks ls``."""
 
     code = "webhook_not_found"
+
+
+class ScheduleError(TurnoutError):
+    """Raised when an operation on a schedule is not possible, for example a backfill of too many due times.
+    Remedy: see the message."""
+
+    code = "schedule_error"
+
+
+class ScheduleNotFound(ScheduleError):
+    """Raised when no schedule has the given id or name, or several have.
+    Remedy: look for its id with ``turnout schedules ls``."""
+
+    code = "schedule_not_found"
 
 
 class WorkerRefused(TurnoutError):

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+import msgspec
 
 from tests.kit.api import RunningApi
 from turnout.model.limits import LimitSize
+from turnout.model.schedule_rows import ScheduleChange
+from turnout.model.schedules import ScheduleSpec
 
 RUNS = "/api/v1/runs"
 YAML = "params: [WHO=world]\nsteps:\n  - name: greet\n    command: echo hello\n    workerSelector: {zone: a}\n"
@@ -46,6 +49,7 @@ def seeded(api: RunningApi) -> Seeds:
     hook = client.post("/api/v1/hooks", json={"name": "shop", "workflow": "twice"}).json()
     return Seeds(
         {
+            "schedule_id": [_schedule(api)],
             "run_id": ids,
             "task": ["add", "check", "add[0]", "spread"],
             "attempt": [1],
@@ -55,6 +59,22 @@ def seeded(api: RunningApi) -> Seeds:
             "hook": [hook["token"], "shop", hook["webhook"]["id"]],
         }
     )
+
+
+def _schedule(api: RunningApi) -> int:
+    """Stores a schedule that nothing evaluates; returns its id."""
+    store = api.core.store
+    text = msgspec.json.encode(ScheduleSpec(name="nightly", cron="0 3 * * *", params={"n": 1})).decode()
+    change = ScheduleChange(
+        workflow="public::embedded::twice",
+        name="nightly",
+        spec=text,
+        anew=True,
+        decided_until=store.clock(),
+        next_at=4e9,
+    )
+    store.put_schedules([change], "definition")
+    return store.schedules_page()[0].id
 
 
 @dataclass
@@ -75,6 +95,7 @@ def prepared(operation: str, api: RunningApi, seeds: Seeds) -> Iterator[Prepared
     client = api.client("admin")
     run = f"{RUNS}/{seeds.completed}"
     workflows = "/api/v1/workflows"
+    schedule = f"/api/v1/schedules/{seeds.values['schedule_id'][0]}"
     fixed: dict[str, Prepared] = {
         "healthz": Prepared("/healthz"),
         "readyz": Prepared("/readyz"),
@@ -112,6 +133,15 @@ def prepared(operation: str, api: RunningApi, seeds: Seeds) -> Iterator[Prepared
         "list_limits": Prepared("/api/v1/limits"),
         "get_limit": Prepared("/api/v1/limits/detail", params={"name": "database"}),
         "get_run_limits": Prepared(f"{run}/limits"),
+        "list_schedules": Prepared("/api/v1/schedules", params={"workflow": "twice"}),
+        "list_next_fires": Prepared("/api/v1/schedules/next"),
+        "get_schedule": Prepared(schedule),
+        "list_next_fires_of_schedule": Prepared(f"{schedule}/next", params={"limit": 3}),
+        "list_schedule_decisions": Prepared(f"{schedule}/decisions"),
+        "pause_schedule": Prepared(f"{schedule}/pause"),
+        "resume_schedule": Prepared(f"{schedule}/resume"),
+        "fire_schedule": Prepared(f"{schedule}/fire"),
+        "backfill_schedule": Prepared(f"{schedule}/backfill", {"first": "2026-01-01", "last": "2026-01-07"}),
         "list_workers": Prepared("/api/v1/workers"),
         "get_worker": Prepared("/api/v1/workers/w1"),
         "drain_worker": Prepared("/api/v1/workers/w1/drain"),

@@ -25,6 +25,7 @@ from turnout.cli import (
     prune,
     run,
     runs,
+    schedules,
     schema,
     server,
     tokens,
@@ -51,6 +52,7 @@ turnout explain flows.py                   where each task goes, and why
 turnout top                                watch the orchestrators work
 turnout dev flows.py                       a server for one developer
 turnout server flows.py                    drive runs and serve the API
+turnout schedules next                     what runs by itself, and when
 turnout tokens create ci --role operator   access to the API
 turnout hooks create shop fulfil           an address that starts runs
 turnout orchestrate flows.py               drive runs, as a process of its own
@@ -102,6 +104,7 @@ for command in (
 app.add_typer(runs.app, name="runs")
 app.add_typer(workers.app, name="workers")
 app.add_typer(limits.app, name="limits")
+app.add_typer(schedules.app, name="schedules")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(hooks.app, name="hooks")
 app.add_typer(config.app, name="config")

@@ -18,6 +18,7 @@ from turnout.model.driver import Driver
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.rows import HeldAttempt
+from turnout.model.schedule_rows import DecisionRow
 from turnout.model.slots import LimitDetail, LimitView
 from turnout.model.states import RunState
 from turnout.model.webhooks import Webhook
@@ -27,12 +28,26 @@ from turnout.runner.live_sessions import drain, find_worker, live_orchestrators,
 from turnout.runner.log_reader import LogReader, lines_of
 from turnout.runner.open_runs import drivers_of
 from turnout.runner.run_reader import find_run, read_output
+from turnout.runner.schedules import (
+    Backfilled,
+    Fired,
+    NextFire,
+    ScheduleView,
+    all_schedules,
+    backfill,
+    fire,
+    next_fires,
+    past_decisions,
+    pause,
+    resume,
+)
 from turnout.runner.settings import database_url
 from turnout.runner.views import RunView, attempts_of, run_view
 from turnout.store import connect
 
 if TYPE_CHECKING:
     from turnout.server.webhooks import MadeWebhook, WebhookRequest
+ACTOR = "command line"
 
 
 class DatabaseService:
@@ -45,6 +60,7 @@ class DatabaseService:
         self.limits = DatabaseLimits(database)
         self.tokens = DatabaseTokens(database)
         self.webhooks = DatabaseWebhooks(database)
+        self.schedules = DatabaseSchedules(database)
 
 
 class DatabaseRuns:
@@ -173,7 +189,7 @@ class DatabaseTokens:
         from turnout.server.access import create_token
 
         with _store(self._database) as store:
-            made = create_token(store, name, role, by="command line", lifetime=lifetime)
+            made = create_token(store, name, role, by=ACTOR, lifetime=lifetime)
         return NewSecret(made.secret, made.row)
 
     def revoke(self, token: str) -> TokenRow:
@@ -210,6 +226,41 @@ class DatabaseWebhooks:
 
         with open_store(self._database) as store:
             return delete_webhook(store, webhook)
+
+
+class DatabaseSchedules:
+    """Schedules on a database. Servers there act on what is asked for."""
+
+    def __init__(self, database: str | None) -> None:
+        self._database = database
+
+    def list(self, workflow: str | None) -> builtins.list[ScheduleView]:
+        with store_if_there(self._database) as store:
+            return [] if store is None else all_schedules(store, workflow)
+
+    def next(self, wanted: str | None, limit: int) -> builtins.list[NextFire]:
+        with store_if_there(self._database) as store:
+            return [] if store is None else next_fires(store, wanted, limit)
+
+    def decisions(self, wanted: str, limit: int, outcome: str | None) -> builtins.list[DecisionRow]:
+        with open_store(self._database) as store:
+            return past_decisions(store, wanted, limit, outcome)
+
+    def pause(self, wanted: str) -> ScheduleView:
+        with open_store(self._database) as store:
+            return pause(store, wanted, ACTOR)
+
+    def resume(self, wanted: str) -> ScheduleView:
+        with open_store(self._database) as store:
+            return resume(store, wanted, ACTOR)
+
+    def fire(self, wanted: str) -> Fired:
+        with open_store(self._database) as store:
+            return fire(store, wanted, ACTOR)
+
+    def backfill(self, wanted: str, first: float | str, last: float | str | None, *, dry_run: bool) -> Backfilled:
+        with open_store(self._database) as store:
+            return backfill(store, wanted, first, last, actor=ACTOR, dry_run=dry_run)
 
 
 @contextmanager

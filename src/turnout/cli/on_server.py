@@ -8,6 +8,7 @@ import msgspec
 
 from turnout.cli.api_client import ApiClient, segment, workflow_segment
 from turnout.cli.server_runs import ServerRuns
+from turnout.cli.server_schedules import ServerSchedules
 from turnout.cli.service import Explained, ExplainedTask, NewSecret
 from turnout.errors import InvalidInput
 from turnout.model.access import Role, TokenRow
@@ -47,6 +48,7 @@ class ServerService:
         self.limits = ServerLimits(client)
         self.tokens = ServerTokens(client)
         self.webhooks = ServerWebhooks(client)
+        self.schedules = ServerSchedules(client)
 
 
 class ServerWorkflows:

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from turnout.model.logs import LogLine
     from turnout.model.retention import Deleted
     from turnout.model.rows import HeldAttempt
+    from turnout.model.schedule_rows import DecisionRow
     from turnout.model.slots import LimitDetail, LimitView
     from turnout.model.states import RunState
     from turnout.model.webhooks import Webhook
     from turnout.model.workers import WorkerView
     from turnout.runner.live_sessions import Needs
+    from turnout.runner.schedules import Backfilled, Fired, NextFire, ScheduleView
     from turnout.runner.views import RunView
     from turnout.server.webhooks import MadeWebhook, WebhookRequest
 
@@ -180,6 +182,32 @@ class Webhooks(Protocol):
     def delete(self, webhook: str) -> Webhook: ...
 
 
+class Schedules(Protocol):
+    """Schedules. ``wanted`` is a schedule's id, ``workflow/name``, or a workflow that has one schedule."""
+
+    def list(self, workflow: str | None) -> list[ScheduleView]: ...
+
+    def next(self, wanted: str | None, limit: int) -> list[NextFire]:
+        """Returns the next due times of one schedule, or of all."""
+        ...
+
+    def decisions(self, wanted: str, limit: int, outcome: str | None) -> list[DecisionRow]:
+        """Returns the newest decisions about due times, newest first."""
+        ...
+
+    def pause(self, wanted: str) -> ScheduleView: ...
+
+    def resume(self, wanted: str) -> ScheduleView: ...
+
+    def fire(self, wanted: str) -> Fired:
+        """Starts a run now."""
+        ...
+
+    def backfill(self, wanted: str, first: float | str, last: float | str | None, *, dry_run: bool) -> Backfilled:
+        """Starts runs for past due times that have not fired. Texts are times in the zone of the schedule."""
+        ...
+
+
 class Service(Protocol):
     """Everything that commands use of a database or a server."""
 
@@ -200,6 +228,9 @@ class Service(Protocol):
 
     @property
     def webhooks(self) -> Webhooks: ...
+
+    @property
+    def schedules(self) -> Schedules: ...
 
 
 @contextmanager

@@ -542,8 +542,11 @@ class ScheduleStore(Protocol):
         too. A decision is no change."""
         ...
 
-    def schedules_page(self, *, after: int = 0, limit: int = 100, workflow: str | None = None) -> list[StoredSchedule]:
-        """Returns schedules that are not removed, by id; ``after`` is the last id of the previous page."""
+    def schedules_page(
+        self, *, after: int = 0, limit: int = 100, workflow: str | None = None, name: str | None = None
+    ) -> list[StoredSchedule]:
+        """Returns schedules that are not removed, by id; ``after`` is the last id of the previous page. ``workflow`` is
+        a full name or its last segment."""
         ...
 
     def schedules_by_id(self, ids: Sequence[int]) -> list[StoredSchedule]: ...

@@ -16,6 +16,7 @@ from turnout.server.api.limits import LimitsController, RunLimitsController
 from turnout.server.api.logs import LogsController
 from turnout.server.api.routing import RoutingController
 from turnout.server.api.runs import RunsController
+from turnout.server.api.schedules import SchedulesController
 from turnout.server.api.session import SessionController
 from turnout.server.api.tasks import TasksController
 from turnout.server.api.tokens import AuditController, TokensController
@@ -44,6 +45,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     LimitsController,
     RunLimitsController,
     RoutingController,
+    SchedulesController,
     WorkflowsController,
     HooksController,
 )

@@ -29,6 +29,8 @@ from turnout.errors import (
     RunFailed,
     RunNotFinished,
     RunNotFound,
+    ScheduleError,
+    ScheduleNotFound,
     StaleDefinition,
     StoredDefinitionError,
     StoreError,
@@ -95,6 +97,8 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "stale_signature": 403,
     "webhook_secret_unresolved": 503,
     "bad_delivery_id": 400,
+    "ambiguous_schedule": 409,
+    "schedule_starts_no_runs": 409,
 }
 """Statuses of single codes; they come before those of classes."""
 
@@ -105,6 +109,8 @@ STATUS_OF_CLASS: tuple[tuple[type[TurnoutError], int], ...] = (
     (TokenNotFound, 404),
     (WebhookNotFound, 404),
     (WebhookError, 409),
+    (ScheduleNotFound, 404),
+    (ScheduleError, 422),
     (WorkflowNotFound, 404),
     (StaleDefinition, 412),
     (DefinitionFromFile, 409),

@@ -25,6 +25,8 @@ from turnout.errors import (
     RunFailed,
     RunNotFinished,
     RunNotFound,
+    ScheduleError,
+    ScheduleNotFound,
     StoredDefinitionError,
     StoreUnreachable,
     TokenNotFound,
@@ -71,6 +73,12 @@ KNOWN: dict[str, TurnoutError] = {
         AccessDenied("webhook-timestamp is '1', more than 300 s from the time here", code="stale_signature"),
         TurnoutError("the secret cannot be read on this server", code="webhook_secret_unresolved"),
         IdempotencyConflict("the delivery 'order-7' started a run with another body", code="delivery_conflict"),
+        ScheduleNotFound("there is no schedule 7"),
+        ScheduleError(
+            "schedule 7 stops runs and starts none: there is nothing to fire", code="schedule_starts_no_runs"
+        ),
+        ScheduleError("the backfill has more than 1,000 due times: ask for a shorter time", code="backfill_too_large"),
+        ScheduleError("first is after last: write the earlier time first", code="bad_backfill_range"),
         RequestError("1000 streams are open already, the most that this server serves", code="too_many_streams"),
         StoreUnreachable("the database cannot be reached"),
         RequestError("the server is not ready: not store_answers", code="not_ready"),

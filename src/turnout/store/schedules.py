@@ -37,8 +37,11 @@ class Schedules:
     def schedules(self, *, since: int = 0) -> list[StoredSchedule]:
         return [_schedule(row) for row in self._database.read("schedules_since", revision=since)]
 
-    def schedules_page(self, *, after: int = 0, limit: int = 100, workflow: str | None = None) -> list[StoredSchedule]:
-        rows = self._database.read("schedules_page", after=after, limit=limit, workflow=workflow or "")
+    def schedules_page(
+        self, *, after: int = 0, limit: int = 100, workflow: str | None = None, name: str | None = None
+    ) -> list[StoredSchedule]:
+        asked = {"workflow": workflow or "", "suffix": _suffix(workflow), "name": name or ""}
+        rows = self._database.read("schedules_page", after=after, limit=limit, **asked)
         return [_schedule(row) for row in rows]
 
     def schedules_by_id(self, ids: Sequence[int]) -> list[StoredSchedule]:
@@ -172,6 +175,12 @@ class Schedules:
         """Notifies other processes with the commit."""
         if self._database.dialect == "postgres":
             execute("notify", topic=TOPIC)
+
+
+def _suffix(workflow: str | None) -> str:
+    """Returns the pattern of full names with this last segment."""
+    escaped = (workflow or "").translate({ord(mark): f"\\{mark}" for mark in "%_\\"})
+    return f"%::{escaped}"
 
 
 def _next(execute: Execute) -> int:

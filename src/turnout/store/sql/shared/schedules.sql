@@ -13,7 +13,8 @@ order by revision, id
 -- name: schedules_page
 select id, workflow, name, spec, paused, removed, decided_until, next_at, changed_at, changed_by, revision
 from schedule
-where id > :after and (:workflow = '' or workflow = :workflow) and not removed
+where id > :after and (:workflow = '' or workflow = :workflow or workflow like :suffix escape '\')
+    and (:name = '' or name = :name) and not removed
 order by id
 limit :limit
 

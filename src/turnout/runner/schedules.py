@@ -1,0 +1,292 @@
+"""Looks at schedules and changes what they do, on a store: for the API and for commands.
+
+What an operator asks for is stored as a decision. A server that has the workflow acts on it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, cast, get_args
+
+import msgspec
+
+from turnout.authoring.schedules import instant
+from turnout.contracts.store import ScheduleStore
+from turnout.errors import InvalidInput, InvalidWorkflow, ScheduleError, ScheduleNotFound
+from turnout.model.names import new_run_id
+from turnout.model.schedule_decisions import PAUSED, Outcome, skip_until
+from turnout.model.schedule_rows import DecisionRow, NewFire, StoredSchedule
+from turnout.model.schedules import Action, CatchUp, Overlap, acted_on_at, due_times, iso_time
+
+MAX_BACKFILL = 1_000
+"""Due times of one backfill."""
+MAX_NEXT = 1_000
+MAX_ID_LENGTH = 18
+PAGE = 1_000
+RESUME_ATTEMPTS = 5
+
+
+class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule, as it is shown."""
+
+    id: int
+    workflow: str
+    """The full name of its workflow."""
+    name: str
+    action: Action
+    expression: str
+    """The times: five fields of cron, ``every 300s`` or ``at`` with a time."""
+    timezone: str
+    params: dict[str, Any]
+    """The input of its runs."""
+    catch_up: CatchUp
+    max_catch_up: int
+    overlap: Overlap
+    jitter: float
+    """Seconds."""
+    skip_if_successful: bool
+    paused: bool
+    next_at: float | None
+    """When it acts next; null while it is paused, and if there is no further due time."""
+    decided_until: float
+    """All due times up to this one are decided."""
+    changed_at: float
+    changed_by: str
+    """``definition``, or the operator that paused or resumed it."""
+
+
+class NextFire(msgspec.Struct, frozen=True, kw_only=True):
+    """A due time that has not come yet."""
+
+    schedule_id: int
+    workflow: str
+    name: str
+    action: Action
+    due_at: float
+    acts_at: float
+    """Later than ``due_at`` by the jitter of the schedule."""
+    local: str
+    """``due_at`` in the time zone of the schedule."""
+
+
+class Fired(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that was asked for."""
+
+    schedule_id: int
+    run_id: str
+
+
+class BackfilledTime(msgspec.Struct, frozen=True, kw_only=True):
+    """A due time of a backfill."""
+
+    due_at: float
+    local: str
+    run_id: str | None
+    """The run that it starts; null if it has fired before, and in a preview."""
+    fired_before: bool
+
+
+class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
+    """A backfill, or the preview of one."""
+
+    schedule_id: int
+    dry_run: bool
+    runs: int
+    """Runs that start, or would."""
+    due_times: list[BackfilledTime]
+
+
+def view(schedule: StoredSchedule) -> ScheduleView:
+    """Returns the schedule as it is shown."""
+    spec = schedule.spec
+    return ScheduleView(
+        id=schedule.id,
+        workflow=schedule.workflow,
+        name=spec.name,
+        action=spec.action,
+        expression=spec.expression,
+        timezone=spec.timezone,
+        params=spec.params,
+        catch_up=spec.catch_up,
+        max_catch_up=spec.max_catch_up,
+        overlap=spec.overlap,
+        jitter=spec.jitter,
+        skip_if_successful=spec.skip_if_successful,
+        paused=schedule.paused,
+        next_at=schedule.next_at,
+        decided_until=schedule.decided_until,
+        changed_at=schedule.changed_at,
+        changed_by=schedule.changed_by,
+    )
+
+
+# -- reading ------------------------------------------------------------------------------------------------------
+def find(store: ScheduleStore, wanted: str) -> StoredSchedule:
+    """Returns the schedule with this id, this ``workflow/name``, or the only one of this workflow."""
+    if wanted.isascii() and wanted.isdigit() and len(wanted) <= MAX_ID_LENGTH:
+        found = [each for each in store.schedules_by_id([int(wanted)]) if not each.removed]
+    else:
+        workflow, _, name = wanted.partition("/")
+        found = store.schedules_page(workflow=workflow or wanted, name=name or None, limit=10)
+    if len(found) > 1:
+        names = ", ".join(each.key for each in found)
+        raise ScheduleNotFound(f"several schedules are {wanted!r}: give one of {names}", code="ambiguous_schedule")
+    if not found:
+        raise ScheduleNotFound(f"there is no schedule {wanted[:200]!r}")
+    return found[0]
+
+
+def all_schedules(store: ScheduleStore, workflow: str | None = None) -> list[ScheduleView]:
+    """Returns all schedules, or those of one workflow, by id."""
+    found: list[StoredSchedule] = []
+    while page := store.schedules_page(after=found[-1].id if found else 0, limit=PAGE, workflow=workflow):
+        found += page
+    return [view(each) for each in found]
+
+
+def next_fires(store: ScheduleStore, wanted: str | None, limit: int) -> list[NextFire]:
+    """Returns the due times that come next: of one schedule, or of all."""
+    schedules = store.upcoming_schedules(limit) if wanted is None else [find(store, wanted)]
+    # A schedule whose first due time is behind that of ``limit`` others has none among the first ``limit``.
+    fires = heapq.merge(*(_fires(each) for each in schedules if each.next_at is not None), key=_acts_at)
+    return list(islice(fires, limit))
+
+
+def past_decisions(store: ScheduleStore, wanted: str, limit: int, outcome: str | None = None) -> list[DecisionRow]:
+    """Returns the newest decisions about the due times of a schedule, newest first."""
+    if outcome is not None and outcome not in get_args(Outcome):
+        raise InvalidInput(f"outcome is {outcome!r}: write fired or skipped", field="outcome")
+    return store.schedule_decisions(find(store, wanted).id, limit=limit, outcome=cast("Outcome | None", outcome))
+
+
+def _acts_at(fire: NextFire) -> float:
+    return fire.acts_at
+
+
+def _fires(schedule: StoredSchedule) -> Iterator[NextFire]:
+    spec = schedule.spec
+    for due in due_times(spec, schedule.decided_until):
+        yield NextFire(
+            schedule_id=schedule.id,
+            workflow=schedule.workflow,
+            name=spec.name,
+            action=spec.action,
+            due_at=due,
+            acts_at=acted_on_at(spec, schedule.key, due) or due,
+            local=iso_time(due, spec.timezone),
+        )
+
+
+# -- changes ------------------------------------------------------------------------------------------------------
+def pause(store: ScheduleStore, wanted: str, actor: str) -> ScheduleView:
+    """Pauses a schedule. One that is paused stays so."""
+    found = find(store, wanted)
+    store.pause_schedule(found.id, actor)
+    return view(find(store, str(found.id)))
+
+
+def resume(store: ScheduleStore, wanted: str, actor: str) -> ScheduleView:
+    """Resumes a schedule. The due times of the pause are skipped, and it continues from now."""
+    found = find(store, wanted)
+    for _ in range(RESUME_ATTEMPTS):
+        if not found.paused:
+            return view(found)
+        turn = skip_until(found.spec, found.key, found.decided_until, round(store.clock(), 3), PAUSED)
+        resumed = store.resume_schedule(found.id, found.decided_until, turn, actor)
+        found = find(store, str(found.id))
+        if resumed:
+            return view(found)
+    raise ScheduleError(f"schedule {found.key} is being changed: resume it again", code="schedule_error")
+
+
+def fire(store: ScheduleStore, wanted: str, actor: str) -> Fired:
+    """Starts a run of the schedule now, whatever its times and policies say."""
+    found = _starting(store, wanted)
+    run_id = new_run_id()
+    store.fire_schedule(found.id, "manual", [NewFire(due_at=round(store.clock(), 6), run_id=run_id)], actor)
+    return Fired(schedule_id=found.id, run_id=run_id)
+
+
+def backfill(
+    store: ScheduleStore,
+    wanted: str,
+    first: float | str,
+    last: float | str | None = None,
+    *,
+    actor: str,
+    dry_run: bool = False,
+) -> Backfilled:
+    """Starts runs for the due times from the first to the last that have not fired. Texts are times in the zone of the
+    schedule; without ``last`` it ends now. Raises ScheduleError for more than MAX_BACKFILL of them."""
+    found = _starting(store, wanted)
+    spec, now = found.spec, store.clock()
+    begin, end = _instant(first, found, "first"), now if last is None else _instant(last, found, "last")
+    if begin > end:
+        raise ScheduleError(
+            f"first is {iso_time(begin, spec.timezone)}, after last, {iso_time(end, spec.timezone)}: write the earlier "
+            "time first",
+            code="bad_backfill_range",
+        )
+    times = list(islice(due_times(spec, math.nextafter(begin, -math.inf), min(end, now)), MAX_BACKFILL + 1))
+    if len(times) > MAX_BACKFILL:
+        until = iso_time(times[-2], spec.timezone)
+        raise ScheduleError(
+            f"the backfill has more than {MAX_BACKFILL:,} due times; the first {MAX_BACKFILL:,} end at {until}: ask "
+            "for a shorter time",
+            code="backfill_too_large",
+            limit=MAX_BACKFILL,
+        )
+    before = store.fired_due_times(found.id, times[0], times[-1]) if times else frozenset[float]()
+    wanted_times = [due for due in times if due not in before]
+    fires = [] if dry_run else _queued(wanted_times, one_by_one=spec.overlap != "allow")
+    made = set(store.fire_schedule(found.id, "backfill", fires, actor)) if fires else set[str]()
+    runs = {each.due_at: each.run_id for each in fires if each.run_id in made}
+    return Backfilled(
+        schedule_id=found.id,
+        dry_run=dry_run,
+        runs=len(wanted_times) if dry_run else len(runs),
+        due_times=[
+            BackfilledTime(
+                due_at=due,
+                local=iso_time(due, spec.timezone),
+                run_id=runs.get(due),
+                fired_before=due in before,
+            )
+            for due in times
+        ],
+    )
+
+
+def _queued(times: Sequence[float], *, one_by_one: bool) -> list[NewFire]:
+    """Returns a run for each due time; one by one, each begins when the one before has ended."""
+    fires: list[NewFire] = []
+    for due in times:
+        waits_for = (fires[-1].run_id,) if one_by_one and fires else ()
+        fires.append(NewFire(due_at=due, run_id=new_run_id(), waits_for=waits_for))
+    return fires
+
+
+def _starting(store: ScheduleStore, wanted: str) -> StoredSchedule:
+    found = find(store, wanted)
+    if found.spec.action != "start":
+        raise ScheduleError(
+            f"schedule {found.key} is there to {found.spec.action} runs: start one of its workflow instead",
+            code="schedule_starts_no_runs",
+        )
+    return found
+
+
+def _instant(value: float | str, schedule: StoredSchedule, field: str) -> float:
+    if not isinstance(value, str):
+        return value
+    try:
+        return instant(value, schedule.spec.timezone)
+    except InvalidWorkflow:
+        raise InvalidInput(
+            f'{field} is {value[:60]!r}: write a time such as "2026-12-01" or "2026-12-01T03:00:00+01:00"',
+            code="bad_time",
+            field=field,
+        ) from None
