@@ -57,6 +57,7 @@ from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
 from turnout.orchestration.upkeep.rebalance import Rebalance
+from turnout.orchestration.upkeep.shared_state import SharedState
 from turnout.orchestration.upkeep.sweeper import Notifications, Sweeper
 
 ME, OTHER = "session-1", "session-2"
@@ -332,9 +333,7 @@ class Parts:
             unknown_runs=self.unknown_runs,
             inbox=self.inbox,
             waiters=self.waiters,
-            limits=self.limits,
-            definitions=self.definitions,
-            schedules=self.schedules,
+            shared=SharedState(self.definitions, self.schedules, self.limits),
             background=self.background,
         )
 

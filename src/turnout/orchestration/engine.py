@@ -58,6 +58,7 @@ from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
 from turnout.orchestration.upkeep.rebalance import Rebalance
+from turnout.orchestration.upkeep.shared_state import SharedState
 from turnout.orchestration.upkeep.sweeper import Notifications, Sweeper
 
 log = logging.getLogger("turnout.engine")
@@ -301,9 +302,9 @@ class Engine:
                 unknown_runs=unknown_runs,
                 inbox=inbox,
                 waiters=self.waiters,
-                definitions=DefinitionUpdates(store, options.refresh, self.claims, self.background),
-                schedules=self.schedules,
-                limits=self.limits,
+                shared=SharedState(
+                    DefinitionUpdates(store, options.refresh, self.claims, self.background), self.schedules, self.limits
+                ),
                 background=self.background,
             ),
             background=self.background,

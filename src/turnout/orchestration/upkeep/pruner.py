@@ -32,7 +32,7 @@ END_POLL_INTERVAL = 0.05
 
 
 class Pruner:
-    """Deletes runs on demand; by the rules of workflows and by a ``Retention``, at an interval. Used on one event loop."""
+    """Deletes runs on demand, and at an interval by rules and a ``Retention``. Used on one event loop."""
 
     def __init__(
         self,

@@ -11,15 +11,13 @@ from turnout.contracts.store import Store
 from turnout.errors import RunNotFound, StoreError
 from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.background import Background, Wakeups
-from turnout.orchestration.schedules.evaluation import Schedules
 from turnout.orchestration.session import process_is_gone
 from turnout.orchestration.stages.claims import Claims
-from turnout.orchestration.stages.limit_queue import LimitQueue
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
-from turnout.orchestration.upkeep.definitions import DefinitionUpdates
 from turnout.orchestration.upkeep.inbox import Inbox
 from turnout.orchestration.upkeep.lost_attempts import UnknownRuns
+from turnout.orchestration.upkeep.shared_state import SharedState
 from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.sweeper")
@@ -48,9 +46,7 @@ class Notifications:
         unknown_runs: UnknownRuns,
         inbox: Inbox,
         waiters: Waiters,
-        limits: LimitQueue,
-        definitions: DefinitionUpdates,
-        schedules: Schedules,
+        shared: SharedState,
         background: Background,
     ) -> None:
         self._store = store
@@ -60,9 +56,7 @@ class Notifications:
         self._unknown_runs = unknown_runs
         self._inbox = inbox
         self._waiters = waiters
-        self.limits = limits
-        self.definitions = definitions
-        self.schedules = schedules
+        self.shared = shared
         self._background = background
         self._rate_limited_log = RateLimitedLog(log)
         self._stop_listening = lambda: None
@@ -101,16 +95,7 @@ class Notifications:
             self._wakeups.announce("inbox")
         if every or "finished" in topics:
             await self._waiters.check()
-        if every or "definitions" in topics:
-            await self.definitions.refresh()
-        if every or "schedules" in topics:
-            await self.schedules.refresh()
-        if "finished" in topics:
-            self.schedules.run_ended()
-        if "queued" in topics:
-            self.limits.request()
-        if every or "limits" in topics:
-            await self.limits.refresh()
+        await self.shared.handle(topics)
 
 
 class Sweeper:
@@ -172,12 +157,9 @@ class Sweeper:
     async def _sweep(self) -> None:
         await self._dead_sessions.declare(by_lease=True)
         known = self._dead_sessions.known
-        await self._notifications.definitions.seen(known.definitions)
-        await self._notifications.schedules.seen(known)
+        await self._notifications.shared.seen(known)
         if known.unowned:
             self._claims.request()
-        if known.limited:
-            self._notifications.limits.request()
         if known.unheard:
             await self._in_thread(self._store.close_commands)
         if not known.owns:
