@@ -210,7 +210,7 @@ def optional_seconds(value: Duration | None, what: str) -> float | None:
     return None if value is None else seconds(value, what)
 
 
-def keep_rule(keep_for: Duration | None, keep_runs: int | None, workflow: str) -> KeepRule | None:
+def keep_rule(keep_for: Duration | None, keep_runs: Any, workflow: str) -> KeepRule | None:
     """Returns the rule of these options; None if neither is given."""
     if keep_for is None and keep_runs is None:
         return None

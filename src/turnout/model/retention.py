@@ -6,7 +6,7 @@ import msgspec
 
 
 class KeepRule(msgspec.Struct, frozen=True):
-    """How long the ended runs of one workflow are kept, in place of the age that the configuration says."""
+    """Says for how long the ended runs of one workflow are kept, in place of the age that the configuration says."""
 
     seconds: float | None = None
     """Runs that ended longer ago are deleted; None: those that are older than the configuration says."""
