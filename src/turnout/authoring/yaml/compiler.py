@@ -16,6 +16,7 @@ from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.findings import Finding, has_errors
 from turnout.authoring.yaml.marks import Marks
 from turnout.authoring.yaml.reader import read_file
+from turnout.authoring.yaml.run_retries import retried, steps_document
 from turnout.authoring.yaml.tasks import TaskBuilder
 from turnout.authoring.yaml.workflow import YamlSource, YamlWorkflow
 from turnout.errors import InvalidWorkflow
@@ -30,7 +31,8 @@ class CompiledFile(msgspec.Struct, frozen=True):
     """A workflow file, compiled."""
 
     workflows: tuple[YamlWorkflow, ...]
-    """The workflow, then its local sub-workflows; none if there is an error."""
+    """The workflow, then its local sub-workflows, then the steps of those with further runs after a failure; none if
+    there is an error."""
     findings: tuple[Finding, ...]
     """Errors, warnings and notes, in the order of their places."""
 
@@ -57,16 +59,26 @@ def compile_file(
     order, cycles = _order(documents, marks)
     findings += cycles
     made: dict[str, YamlWorkflow] = {}
+    inner: list[YamlWorkflow] = []
     for each in order:
         document, reporter = documents[each], Reporter(marks[each])
         # Two files may have local sub-workflows of the same name.
-        package = DEFAULT_PACKAGE if document is reading.documents[0] else reading.documents[0].name
-        builder = TaskBuilder(document, reporter, tasks, workflows, made)
-        made[each] = _compiled(document, reporter, builder, text, f"{name}.yaml", marks[each], package)
+        main = reading.documents[0].name
+        package = DEFAULT_PACKAGE if each == main else main
+        home = f"{name}.yaml"
+        policy = document.retry_policy
+        own = document if policy is None else steps_document(document)
+        builder = TaskBuilder(own, reporter, tasks, workflows, made)
+        if policy is None:
+            made[each] = _compiled(own, reporter, builder, text, home, marks[each], package)
+        else:
+            own_package = main if each == main else f"{main}.{each}"
+            inner.append(_compiled(own, reporter, builder, text, home, marks[each], own_package))
+            made[each] = retried(document, inner[-1], home, package)
         findings += reporter.findings
     findings.sort(key=lambda each: (each.source, each.line, each.column))
     sound = not has_errors(findings)
-    return CompiledFile(tuple(made[each] for each in documents) if sound else (), tuple(findings))
+    return CompiledFile((*(made[each] for each in documents), *inner) if sound else (), tuple(findings))
 
 
 def _order(documents: Mapping[str, WorkflowDocument], marks: Mapping[str, Marks]) -> tuple[list[str], list[Finding]]:
@@ -99,7 +111,7 @@ def _compiled(
 ) -> YamlWorkflow:
     nodes = builder.build()
     source = YamlSource(document, nodes, builder.result(), builder.gate, where)
-    workflow = YamlWorkflow(document, source, text, marks, package)
+    workflow = YamlWorkflow(document, source, text, marks, package, document.timeout_sec or None)
     if not has_errors(reporter.findings):
         try:
             _ = workflow.spec

@@ -11,6 +11,7 @@ from turnout import task, workflow
 from turnout.authoring.definition import TaskDefaults
 from turnout.authoring.registry import Registry
 from turnout.authoring.yaml.compiler import CompiledFile, compile_file
+from turnout.authoring.yaml.run_retries import steps_of
 from turnout.errors import InvalidInput
 from turnout.model.retry import RetryPolicy
 from turnout.model.spec import ContinueOn, DictOf, FromParam, FromTask, Literally, TaskSpec, WorkflowSpec, decode_spec
@@ -335,3 +336,21 @@ def test_a_workflow_has_its_document_and_its_text() -> None:
 def test_no_text_makes_it_raise() -> None:
     for text in ("", "[", "steps: 3", "steps: []", "a: b: c", "steps:\n  - call: flow\n", "\x00", "--- 1\n--- 2\n"):
         assert not compiled(text).workflows
+
+
+def test_a_workflow_with_a_retry_policy_has_one_task_that_repeats_its_steps() -> None:
+    found = compiled(
+        "params: [p, {Q: 1}]\nretry_policy: {limit: 2, interval_sec: 5, backoff: 3, max_interval_sec: 60}\n"
+        "timeout_sec: 30\nsteps: [{name: a, command: ls, output: A}]\n"
+    )
+    outer, steps = found.workflows
+    assert (outer.spec.full_name, steps.spec.full_name) == ("public::embedded::flow", "public::flow::flow")
+    assert outer.spec.params == steps.spec.params
+    [task] = outer.spec.tasks
+    assert (task.name, task.body.kind, task.body.ref) == ("flow", "workflow", "public::flow::flow")
+    assert task.retry == RetryPolicy(attempts=3, backoff="exponential", delay=5, max_delay=60, factor=3)
+    assert task.kwargs == {"_1": FromParam("_1"), "Q": FromParam("Q")}
+    assert outer.spec.result == FromTask("flow") and [each.name for each in steps.spec.tasks] == ["a"]
+    assert (outer.spec.timeout, steps.spec.timeout) == (None, 30), "each run has the time"
+    assert not [each for each in found.findings if each.code == "no_effect_yet"]
+    assert steps_of(outer) is steps and steps_of(steps) is steps and steps_of(elsewhere) is elsewhere
