@@ -16,7 +16,7 @@ from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.inputs import input_name
 from turnout.authoring.yaml.tasks import Node, retry_of
 from turnout.authoring.yaml.workflow import YamlSource, YamlWorkflow
-from turnout.model.spec import FromParam, FromTask
+from turnout.model.spec import FromParam, FromTask, Template
 
 
 def steps_document(document: WorkflowDocument) -> WorkflowDocument:
@@ -38,7 +38,7 @@ def retried(document: WorkflowDocument, steps: YamlWorkflow, where: str, package
     is used up. Its one task has the name of the workflow."""
     assert document.retry_policy is not None
     name, task = document.name, ChildTask(steps)
-    kwargs = {input_name(each): FromParam(input_name(each)) for each in document.params}
+    kwargs: dict[str, Template] = {input_name(each): FromParam(input_name(each)) for each in document.params}
     spec = task.spec(name, kwargs=kwargs)
     spec = msgspec.structs.replace(spec, retry=retry_of(document.retry_policy))
     result = FromTask(name) if steps.source.result is not None else None
