@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
@@ -15,7 +16,8 @@ from turnout.authoring.yaml.bodies import Reporter
 from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.findings import Finding, has_errors
 from turnout.authoring.yaml.marks import Marks
-from turnout.authoring.yaml.reader import read_file
+from turnout.authoring.yaml.reader import FileReading, read_file
+from turnout.authoring.yaml.run_retries import retried, steps_document
 from turnout.authoring.yaml.tasks import TaskBuilder
 from turnout.authoring.yaml.workflow import YamlSource, YamlWorkflow
 from turnout.errors import InvalidWorkflow
@@ -24,13 +26,19 @@ AnyTask = Task[..., Any]
 AnyWorkflow = Workflow[..., Any]
 NO_TASKS: Mapping[str, AnyTask] = MappingProxyType({})
 NO_WORKFLOWS: Mapping[str, AnyWorkflow] = MappingProxyType({})
+UNRESOLVED = ("cycle", "duplicate_step", "duplicate_workflow", "too_many_findings")
+"""Codes of errors that leave no order or no names of steps."""
+REFERENCES = ("unknown_reference", "not_before")
+NAMES = re.compile(r"^(params|env|secrets|handler_on)|\.(output|id|name)$")
+"""Paths of what declares names that texts refer to."""
 
 
 class CompiledFile(msgspec.Struct, frozen=True):
     """A workflow file, compiled."""
 
     workflows: tuple[YamlWorkflow, ...]
-    """The workflow, then its local sub-workflows; none if there is an error."""
+    """The workflow, then its local sub-workflows, then the steps of those with further runs after a failure; none if
+    there is an error."""
     findings: tuple[Finding, ...]
     """Errors, warnings and notes, in the order of their places."""
 
@@ -50,23 +58,56 @@ def compile_file(
     """
     reading = read_file(text, name=name, base=base)
     if not reading.documents:
-        return CompiledFile((), reading.findings)
+        return CompiledFile((), (*reading.findings, *_further_findings(reading, tasks, workflows)))
     documents = dict(zip((each.name for each in reading.documents), reading.documents, strict=True))
     marks = dict(zip(documents, reading.marks, strict=True))
     findings = list(reading.findings)
     order, cycles = _order(documents, marks)
     findings += cycles
     made: dict[str, YamlWorkflow] = {}
+    inner: list[YamlWorkflow] = []
     for each in order:
         document, reporter = documents[each], Reporter(marks[each])
         # Two files may have local sub-workflows of the same name.
-        package = DEFAULT_PACKAGE if document is reading.documents[0] else reading.documents[0].name
-        builder = TaskBuilder(document, reporter, tasks, workflows, made)
-        made[each] = _compiled(document, reporter, builder, text, f"{name}.yaml", marks[each], package)
+        main = reading.documents[0].name
+        package = DEFAULT_PACKAGE if each == main else main
+        home = f"{name}.yaml"
+        policy = document.retry_policy
+        own = document if policy is None else steps_document(document)
+        builder = TaskBuilder(own, reporter, tasks, workflows, made)
+        if policy is None:
+            made[each] = _compiled(own, reporter, builder, text, home, marks[each], package)
+        else:
+            own_package = main if each == main else f"{main}.{each}"
+            inner.append(_compiled(own, reporter, builder, text, home, marks[each], own_package))
+            made[each] = retried(document, inner[-1], home, package)
         findings += reporter.findings
     findings.sort(key=lambda each: (each.source, each.line, each.column))
     sound = not has_errors(findings)
-    return CompiledFile(tuple(made[each] for each in documents) if sound else (), tuple(findings))
+    return CompiledFile((*(made[each] for each in documents), *inner) if sound else (), tuple(findings))
+
+
+def _further_findings(
+    reading: FileReading, tasks: Mapping[str, AnyTask], workflows: Mapping[str, AnyWorkflow]
+) -> list[Finding]:
+    """Returns the errors in the sound steps of a file with errors. What such an error may have caused is left out."""
+    errors = [each for each in reading.findings if each.severity == "error"]
+    if any(each.code in UNRESOLVED for each in errors) or len(reading.partial) != 1:
+        return []
+    [(document, marks)] = reading.partial
+    unsound = {
+        step.where for step in document.steps for each in errors if f"{each.where}.".startswith(f"{step.where}.")
+    }
+    names_unsound = any(each.code == "unknown_key" or NAMES.search(each.where) for each in errors)
+    reporter = Reporter(marks)
+    TaskBuilder(document, reporter, tasks, workflows, {}).build()
+    return [
+        each
+        for each in reporter.findings
+        if each.severity == "error"
+        and not any(f"{each.where}.".startswith(f"{where}.") for where in unsound)
+        and (each.code not in REFERENCES or not names_unsound)
+    ]
 
 
 def _order(documents: Mapping[str, WorkflowDocument], marks: Mapping[str, Marks]) -> tuple[list[str], list[Finding]]:
@@ -99,7 +140,7 @@ def _compiled(
 ) -> YamlWorkflow:
     nodes = builder.build()
     source = YamlSource(document, nodes, builder.result(), builder.gate, where)
-    workflow = YamlWorkflow(document, source, text, marks, package)
+    workflow = YamlWorkflow(document, source, text, marks, package, document.timeout_sec or None)
     if not has_errors(reporter.findings):
         try:
             workflow.define()

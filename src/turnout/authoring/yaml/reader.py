@@ -34,6 +34,8 @@ class FileReading(msgspec.Struct, frozen=True):
     """In the order of their places; those of the base come first."""
     marks: tuple[Marks, ...] = ()
     """The places of the values of each document."""
+    partial: tuple[tuple[WorkflowDocument, Marks], ...] = ()
+    """If there is an error: what could be read of the documents, for further findings about it."""
 
 
 def read_file(text: str, *, name: str, base: str | None = None) -> FileReading:
@@ -59,9 +61,10 @@ def read_file(text: str, *, name: str, base: str | None = None) -> FileReading:
         findings += reading.findings
         if len(findings) > MAX_FINDINGS:
             break
-    ordered = sorted(findings, key=lambda each: (each.source, each.line, each.column))
-    usable = [] if has_errors(findings) else found
-    return FileReading(tuple(each for each, _ in usable), tuple(ordered), tuple(marks for _, marks in usable))
+    ordered = tuple(sorted(findings, key=lambda each: (each.source, each.line, each.column)))
+    if has_errors(findings):
+        return FileReading((), ordered, partial=tuple(found))
+    return FileReading(tuple(each for each, _ in found), ordered, tuple(marks for _, marks in found))
 
 
 def _nodes(text: str, source: Source) -> tuple[list[Node], list[Finding]]:
@@ -107,7 +110,8 @@ def _read_base(base: str | None) -> tuple[dict[str, Any], list[Finding]]:
 def _read_document(
     node: Node, default_name: str, inherited: Mapping[str, Any], reading: Reading
 ) -> WorkflowDocument | None:
-    """Returns the document, or None after every problem was reported."""
+    """Returns the document, or what could be read of it, after every problem was reported; None if that is not
+    enough."""
     try:
         own, _ = WORKFLOW.read_sound(node, "", reading)
     except Rejected:
@@ -124,7 +128,7 @@ def _read_document(
         groups = values["steps"]
         values["type"] = resolved_type(groups, values.get("type"), reading)
         values["steps"] = resolve_steps(groups, values["type"], values.get("defaults", StepDefaults()), reading)
-    return None if has_errors(reading.findings) else WorkflowDocument(**values)
+    return WorkflowDocument(**values) if "name" in values and "steps" in values else None
 
 
 def _add_name(values: dict[str, Any], default: str, mark: Mark, reading: Reading) -> None:
