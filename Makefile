@@ -12,7 +12,7 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo server languages test bare check format lint imports types unit faults bench growth profile scaling reference docs coverage clean
+.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling reference docs coverage clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
@@ -77,6 +77,10 @@ faults: $(READY) ## kills, stops, outages and races with their full counts, and 
 bench: $(READY) ## the benchmarks W1 to W4 and the raw-SQL floor, one JSON line each
 	@echo "== benchmarks (benchmarks/README.md says how to read them)"
 	@$(RUN) benchmarks/run.py
+
+serverbench: $(READY) ## what a server takes: to start, for runs of YAML files over the API, for followers, and idle, one JSON line each
+	@echo "== server (benchmarks/README.md says how to read it)"
+	@$(RUN) benchmarks/server.py
 
 growth: $(READY) ## what 1,000,000 stored runs, retention, 100,000 mapped items and 10,000 runs in flight cost, one JSON line each
 	@echo "== growth (benchmarks/README.md says how to read it)"

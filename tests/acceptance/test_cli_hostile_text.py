@@ -120,9 +120,10 @@ def test_a_worker_cannot_steer_the_terminal_of_its_orchestrator(tmp_path: Path) 
         assert project.run("run", "hostile.py:speaking", "--no-wait").code == 0
         assert orchestrator.stdout.readline() == f"out {ESCAPED}\n"
     finally:
-        for process in started:
+        # The worker first: it keeps a result until the orchestrator has acknowledged it.
+        for process in reversed(started):
             process.terminate()
-        ended = [project.finish(process) for process in started]
-    assert f"err {ESCAPED}" in ended[0].err
-    assert_harmless(ended[0])
+            done = project.finish(process)
+    assert f"err {ESCAPED}" in done.err
+    assert_harmless(done)
     assert any(f"out {EVIL}" in text for text in stored(project, "SELECT text FROM log"))

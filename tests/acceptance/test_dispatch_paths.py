@@ -151,6 +151,7 @@ class Site(Processes):
         self.api = httpx.Client(
             base_url=f"{self.ready['url']}/api/v1", headers={"Authorization": f"Bearer {secret}"}, timeout=PATIENCE
         )
+        self._reader = Runner(self.project.database, config=False, workflows=(), drives=False)
         if hub:
             self.first_worker = self.worker("worker", address.partition('"')[2].rstrip('"\n'))
 
@@ -163,6 +164,7 @@ class Site(Processes):
 
     def end(self) -> None:
         self.api.close()
+        self._reader.close()
         super().end()
 
     # -- the paths ----------------------------------------------------------------------------------------------
@@ -221,10 +223,9 @@ class Site(Processes):
     # -- what is stored -----------------------------------------------------------------------------------------
     def check(self, run_id: str, row: Row, home: str = "server") -> None:
         remote, reason = row.expected(self.hub, self.mode)
-        with Runner(self.project.database, config=False, workflows=(), drives=False) as reader:
-            handle = reader.get(run_id)
-            assert handle.result(PATIENCE) == ("worker" if remote else home), (row.workflow, handle.attempts())
-            (attempt,) = handle.attempts()
+        handle = self._reader.get(run_id)
+        assert handle.result(PATIENCE) == ("worker" if remote else home), (row.workflow, handle.attempts())
+        (attempt,) = handle.attempts()
         assert attempt.executor == ("workers" if remote else "default")
         assert str(attempt.decision).startswith(reason), (row.workflow, attempt.decision)
         assert (NO_HUB in str(attempt.decision)) is (row.labels and not self.hub)

@@ -83,7 +83,7 @@ def test_the_node_worker_keeps_its_own_tests(node: str, sdk: Path) -> None:
 def test_the_node_worker_keeps_the_protocol_in_every_session(node: str, sdk: Path) -> None:
     program = f"{node} {sdk / 'conformance/worker.mjs'}"
     done = run(
-        sys.executable, "-m", "turnout", "conformance", "--cmd", program, "--patience", "4", "--jobs", "6", "--json"
+        sys.executable, "-m", "turnout", "conformance", "--cmd", program, "--patience", "4", "--jobs", "12", "--json"
     )
     played = json.loads(done.stdout)
     broken = [

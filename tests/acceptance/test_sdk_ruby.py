@@ -92,7 +92,7 @@ def test_the_gem_has_its_licence_and_says_where_it_comes_from(ruby: str) -> None
 def test_the_ruby_worker_keeps_the_protocol_in_every_session(ruby: str) -> None:
     program = f"{ruby} {ROOT / 'sdk/ruby/conformance/worker.rb'}"
     done = subprocess.run(
-        [sys.executable, "-m", "turnout", "conformance", "--cmd", program, "--patience", "4", "--jobs", "6", "--json"],
+        [sys.executable, "-m", "turnout", "conformance", "--cmd", program, "--patience", "4", "--jobs", "12", "--json"],
         env=environment(),
         capture_output=True,
         text=True,

@@ -17,7 +17,7 @@ from tests.faults.log_follower import LogFollower
 from tests.faults.scale import PATIENCE, scaled
 from tests.faults.server_site import LINES, ServerSite, shown
 
-KILLS = scaled(2, 10)
+KILLS = scaled(1, 10)
 RUNS = 2
 """New runs before each kill."""
 UNWRITTEN = 1.0

@@ -18,6 +18,7 @@ from turnout.executors.thread import ThreadExecutor
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.reasons import HUB_UNAVAILABLE
 from turnout.model.states import RunState
+from turnout.orchestration.stages import takeover
 from turnout.orchestration.stages.affinity import ONE_WORKER
 from turnout.runner import EngineSettings
 
@@ -194,7 +195,10 @@ def test_all_steps_of_a_run_stay_on_one_worker_and_others_take_other_runs(store_
             worker.vanish()
 
 
-def test_the_rest_goes_to_another_worker_if_the_runs_own_is_lost_also_after_a_restart(store_url: str) -> None:
+def test_the_rest_goes_to_another_worker_if_the_runs_own_is_lost_also_after_a_restart(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(takeover, "MIN_GRACE", 1.0)
     settings = EngineSettings(sweep=0.2)
     with Runner(store_url, hub=HUB, workflows=[daily], settings=settings, **PLAIN) as runner:
         begun: list[str] = []

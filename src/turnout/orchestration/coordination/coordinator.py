@@ -17,6 +17,7 @@ from turnout.orchestration.coordination.health import HealthState
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.scaling import scale
 from turnout.orchestration.coordination.settings import CoordinatorSettings
+from turnout.orchestration.shared_ticks import aligned
 from turnout.orchestration.stages.stage import Stage
 
 log = logging.getLogger("turnout.coordinator")
@@ -72,8 +73,9 @@ class OrchestrationLoopCoordinator:
         await asyncio.gather(*(pool.stop(timeout) for pool in self.pools.values()))
 
     async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
+        clock = asyncio.get_running_loop().time
         while True:
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(aligned(seconds, clock()))
             try:
                 await action()
             except Exception:

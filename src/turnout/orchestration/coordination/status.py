@@ -7,7 +7,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 import msgspec
 
@@ -24,6 +23,7 @@ from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.rates import Rates
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.session import OrchestratorSession
+from turnout.orchestration.shared_ticks import aligned
 from turnout.orchestration.stages.capacity import CapacityQueue
 from turnout.orchestration.stages.pending_submissions import Throttle
 from turnout.orchestration.stages.stage import Stage
@@ -53,12 +53,13 @@ class StatusSnapshot:
         return status
 
     async def keep_fresh(self) -> None:
+        clock = asyncio.get_running_loop().time
         while True:
             try:
                 self.refresh()
             except Exception:
                 log.exception("the status of this orchestrator could not be read")
-            await asyncio.sleep(REFRESH_INTERVAL)
+            await asyncio.sleep(aligned(REFRESH_INTERVAL, clock()))
 
     def latest(self) -> OrchestratorStatus | None:
         """Returns the last status with its age, in any thread; None before the first."""
@@ -234,7 +235,8 @@ def _stage(executor: StageExecutor, rates: Rates) -> StageStatus:
 
 def _resident() -> int:
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        with open("/proc/self/statm", "rb", buffering=0) as file:
+            pages = int(file.read(200).split()[1])
     except (OSError, ValueError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")

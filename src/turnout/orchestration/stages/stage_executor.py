@@ -16,6 +16,7 @@ from turnout.errors import StoreError
 from turnout.orchestration.coordination.health import HealthState, Signs, StageHealth, judge
 from turnout.orchestration.coordination.pool_breaker import PoolBreaker
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings
+from turnout.orchestration.shared_ticks import aligned
 from turnout.orchestration.stages.stage import BatchResult, Stage, StageMetrics, WorkQueue
 
 log = logging.getLogger("turnout.stages")
@@ -90,10 +91,11 @@ class StageExecutor:
 
     async def _loop(self) -> None:
         idle_at = time.monotonic()
+        clock = asyncio.get_running_loop().time
         try:
             while self.should_continue():
                 interval = min(self._pool.polling_interval_ms / 1000 / self._factor, MAX_HEARTBEAT_INTERVAL)
-                found = await self._queue.wait(interval)
+                found = await self._queue.wait(aligned(interval, clock()))
                 self.heartbeat()
                 if not found:
                     # Only after a whole interval: two executors that wake one another for nothing would never rest.

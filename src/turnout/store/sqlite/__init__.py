@@ -26,6 +26,7 @@ from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
 from turnout.store.schedules import Schedules
 from turnout.store.shared_routing import SharedRouting
+from turnout.store.sqlite.commit_watch import CommitWatch
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
@@ -138,24 +139,15 @@ class SqliteStore(
         return end
 
     def _watch(self, on_wake: Callable[[str], None], stop: threading.Event) -> None:
-        last: int | None = None
+        watch = CommitWatch(self._sqlite)
         while not stop.wait(POLL_INTERVAL):
             try:
-                version = self._version()
+                changed = watch.look()
             except StoreError:
                 continue
-            # The first poll notifies too: commits before it may have been missed.
-            if version != last:
+            # The first look notifies too: commits before it may have been missed.
+            if changed:
                 on_wake("any")
-            last = version
-
-    def _version(self) -> int:
-        """Returns a number that changes when another connection has committed (in memory: when any has)."""
-        with translated(self._sqlite.path):
-            connection = self._sqlite.connection()
-            if self._sqlite.in_memory:
-                return connection.total_changes
-            return int(connection.execute("pragma data_version").fetchone()[0])
 
     def _use_write_ahead_log(self) -> None:
         # The switch needs exclusive use of the file for a moment, and SQLite does not wait for that.
