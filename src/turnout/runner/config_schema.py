@@ -203,7 +203,7 @@ def type_of(key: Key) -> Any:
     """Returns the type of the key's value; None if there is no such key."""
     if key[0] == EXECUTORS and len(key) >= 3:
         return str if key[2:] == ("use",) else Any
-    if key[0] in NAMED_TABLES and len(key) == 3:
+    if len(key) == 3 and key[0] in NAMED_TABLES:
         return NAMED_TABLES[key[0]].get(key[2])
     field = FIELDS.get(key)
     return None if field is None else field.type

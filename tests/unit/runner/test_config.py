@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.errors import InvalidSetting
+from turnout.model.limits import LimitSize
 from turnout.runner.config import read_config
 from turnout.runner.config_schema import FIELDS, dotted, snake
 from turnout.runner.settings import runner_config, url_in
@@ -152,6 +153,11 @@ def test_a_file_can_be_named(tmp_path: Path) -> None:
     [
         ("databse = 'x'", "unknown_setting", "turnout.toml: there is no setting 'databse': did you mean 'database'?"),
         ("[orchestration]\nleese = 1", "unknown_setting", "'orchestration.leese': did you mean 'lease' or 'lanes'?"),
+        ("[limits.db]\nat_mots = 1", "unknown_setting", "'limits.db.at_mots': did you mean 'at_most'?"),
+        ("[limits.db]\nat_most = 0", "bad_setting", "limits.db.at_most"),
+        ("[limits.db]\nper = '1m'", "bad_setting", "limits.db has no size"),
+        ("[queues.nightly]\nsize = 1", "unknown_setting", "there is no setting 'queues.nightly.size'"),
+        ("[limits]\ndb = 3", "bad_setting", "it is a table with keys of its own"),
         ("[orchestration.limits]\ncrashs = 1", "unknown_setting", "did you mean 'crashes'?"),
         ("[[routing.rules]]\npattern='**'\nexecutr='x'", "unknown_setting", "rule 1: there is no key 'executr'"),
         ("[[routing.rules]]\npattern='**'", "bad_setting", "rule 1: executor is missing"),
@@ -171,7 +177,7 @@ def test_a_file_can_be_named(tmp_path: Path) -> None:
 def test_a_slip_in_the_file_is_named(tmp_path: Path, text: str, code: str, said: str) -> None:
     with pytest.raises(InvalidSetting) as raised:
         config = read_config(write(tmp_path, text), {})
-        assert config.routing or config.orchestration
+        assert config.limits or config.routing or config.orchestration
     assert raised.value.code == code
     assert said in raised.value.message and "turnout.toml" in raised.value.message
 
@@ -232,3 +238,15 @@ def test_both_spellings_of_every_key_are_understood(key: tuple[str, ...]) -> Non
         head, *rest = part.split("_")
         assert snake(head + "".join(word.capitalize() for word in rest)) == part
     assert dotted(key)
+
+
+def test_limits_and_queues_have_names_of_the_user_and_variables_too(tmp_path: Path) -> None:
+    text = '[limits."customer-${customerId}"]\natMost = 3\nrate = 10\nper = "1m"\n[queues.Nightly]\nmaxActiveRuns = 2\n'
+    (tmp_path / "turnout.toml").write_text(text)
+    config = read_config(tmp_path, {"TURNOUT_LIMITS__DB__AT_MOST": "4"})
+    assert config.limits == {
+        "customer-${customerId}": LimitSize(3, 10, 60.0),
+        "queue:Nightly": LimitSize(2),
+        "db": LimitSize(4),
+    }
+    assert runner_config(config).limits == config.limits
