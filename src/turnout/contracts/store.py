@@ -523,7 +523,7 @@ class ScheduleStore(Protocol):
         ...
 
     def remove_schedules(self, ids: Sequence[int], actor: str) -> None:
-        """Marks schedules as removed. Their decisions stay."""
+        """Marks schedules as removed. Their decisions stay; runs that have not begun never will."""
         ...
 
     def pause_schedule(self, schedule_id: int, actor: str) -> bool:

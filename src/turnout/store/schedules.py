@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.model.schedule_decisions import SUPERSEDED, Decided, Outcome, Turn
+from turnout.model.schedule_decisions import REMOVED, SUPERSEDED, Decided, Outcome, Turn
 from turnout.model.schedule_rows import (
     DecisionKind,
     DecisionRow,
@@ -62,6 +62,7 @@ class Schedules:
     def remove_schedules(self, ids: Sequence[int], actor: str) -> None:
         with self._database.transaction() as execute:
             execute("remove_schedules", ids=json_list(ids), actor=actor, revision=_next(execute))
+            execute("refuse_pending", ids=json_list(ids), reason=REMOVED)
             self._announce(execute)
 
     def pause_schedule(self, schedule_id: int, actor: str) -> bool:

@@ -77,6 +77,11 @@ update schedule_decision set state = :state where id in {ids bigint} and state =
 -- name: refuse_decision
 update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed' where id = :id and state = 'pending'
 
+-- name: refuse_pending
+update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed'
+where schedule_id in {ids bigint} and state = 'pending'
+    and not exists (select 1 from run where run.id = schedule_decision.run_id)
+
 -- name: pause_schedule
 update schedule set paused = /*pg true */ /*sqlite 1 */, next_at = null, changed_at = :now, changed_by = :actor,
     revision = :revision
