@@ -109,6 +109,7 @@ def test_many_schedules_are_put_at_once_and_listed_in_pages(store: Store) -> Non
     assert [each.workflow for each in store.upcoming_schedules(2)] == [
         f"public::embedded::w{n}" for n in (2_499, 2_498)
     ]
+    assert [each.next_at for each in store.upcoming_schedules(1, since=START - 5.5)] == [START - 5]
     assert [each.workflow for each in store.schedules_page(workflow="public::embedded::w7")] == ["public::embedded::w7"]
 
 

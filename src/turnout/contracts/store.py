@@ -513,8 +513,8 @@ class ScheduleStore(Protocol):
 
     def schedules_by_id(self, ids: Sequence[int]) -> list[StoredSchedule]: ...
 
-    def upcoming_schedules(self, limit: int) -> list[StoredSchedule]:
-        """Returns the schedules whose next due times come first."""
+    def upcoming_schedules(self, limit: int, *, since: float = 0.0) -> list[StoredSchedule]:
+        """Returns the schedules whose next due times come first, none of them before ``since``."""
         ...
 
     def put_schedules(self, changes: Sequence[ScheduleChange], actor: str) -> None:

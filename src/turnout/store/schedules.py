@@ -47,8 +47,9 @@ class Schedules:
     def schedules_by_id(self, ids: Sequence[int]) -> list[StoredSchedule]:
         return [_schedule(row) for row in self._database.read("schedules_by_id", ids=json_list(ids))] if ids else []
 
-    def upcoming_schedules(self, limit: int) -> list[StoredSchedule]:
-        return [_schedule(row) for row in self._database.read("upcoming_schedules", limit=limit)]
+    def upcoming_schedules(self, limit: int, *, since: float = 0.0) -> list[StoredSchedule]:
+        rows = self._database.read("upcoming_schedules", limit=limit, since=float(since))
+        return [_schedule(row) for row in rows]
 
     def put_schedules(self, changes: Sequence[ScheduleChange], actor: str) -> None:
         with self._database.transaction() as execute:

@@ -25,7 +25,7 @@ order by id
 
 -- name: upcoming_schedules
 select id, workflow, name, spec, paused, removed, decided_until, next_at, changed_at, changed_by, revision
-from schedule where next_at is not null
+from schedule where next_at is not null and next_at >= :since
 order by next_at, id
 limit :limit
 
