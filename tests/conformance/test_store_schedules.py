@@ -93,6 +93,14 @@ def test_a_removed_schedule_is_not_listed_and_begins_anew_when_it_is_put_again(s
     assert (again.id, again.removed, again.decided_until) == (made.id, False, START + 3 * HOUR)
 
 
+def test_a_run_that_has_not_begun_ends_with_its_schedule(store: Store) -> None:
+    made = put(store)
+    fire(store, made, START + HOUR)
+    store.remove_schedules([made.id], "ada")
+    assert store.pending_decisions() == []
+    assert [(each.outcome, each.reason) for each in store.schedule_decisions(made.id)] == [("skipped", "removed")]
+
+
 def test_many_schedules_are_put_at_once_and_listed_in_pages(store: Store) -> None:
     store.put_schedules([change(workflow=f"public::embedded::w{n}", next_at=START - n) for n in range(2_500)], "ada")
     pages = [store.schedules_page(limit=2_000)]
@@ -101,6 +109,7 @@ def test_many_schedules_are_put_at_once_and_listed_in_pages(store: Store) -> Non
     assert [each.workflow for each in store.upcoming_schedules(2)] == [
         f"public::embedded::w{n}" for n in (2_499, 2_498)
     ]
+    assert [each.next_at for each in store.upcoming_schedules(1, since=START - 5.5)] == [START - 5]
     assert [each.workflow for each in store.schedules_page(workflow="public::embedded::w7")] == ["public::embedded::w7"]
 
 

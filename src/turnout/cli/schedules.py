@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +28,8 @@ Count = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How
 HEADER = ("id", "workflow", "name", "action", "times", "zone", "overlap", "catch up", "next")
 NEXT_HEADER = ("due", "workflow", "name", "action", "id")
 DECISION_HEADER = ("due", "times", "outcome", "reason", "run", "decided")
+OVERDUE = 60.0
+"""Seconds after which a schedule that was not acted on is shown as overdue."""
 OUTCOMES = {"fired": "green", "skipped": "yellow"}
 
 
@@ -162,7 +165,9 @@ def backfill(
 
 
 def _row(schedule: ScheduleView) -> Sequence[Span]:
+    overdue = schedule.next_at is not None and schedule.next_at < time.time() - OVERDUE
     following = "paused" if schedule.paused else format_time(schedule.next_at) or "none"
+    following += " overdue: no server has the workflow" if overdue else ""
     return [
         (str(schedule.id), ""),
         (workflow_name(schedule.workflow), ""),
@@ -172,7 +177,7 @@ def _row(schedule: ScheduleView) -> Sequence[Span]:
         (schedule.timezone, "dim"),
         (schedule.overlap, "dim"),
         (schedule.catch_up, "dim"),
-        (following, "yellow" if schedule.paused else ""),
+        (following, "yellow" if schedule.paused or overdue else ""),
     ]
 
 

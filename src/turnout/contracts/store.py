@@ -551,8 +551,8 @@ class ScheduleStore(Protocol):
 
     def schedules_by_id(self, ids: Sequence[int]) -> list[StoredSchedule]: ...
 
-    def upcoming_schedules(self, limit: int) -> list[StoredSchedule]:
-        """Returns the schedules whose next due times come first."""
+    def upcoming_schedules(self, limit: int, *, since: float = 0.0) -> list[StoredSchedule]:
+        """Returns the schedules whose next due times come first, none of them before ``since``."""
         ...
 
     def put_schedules(self, changes: Sequence[ScheduleChange], actor: str) -> None:
@@ -561,7 +561,7 @@ class ScheduleStore(Protocol):
         ...
 
     def remove_schedules(self, ids: Sequence[int], actor: str) -> None:
-        """Marks schedules as removed. Their decisions stay."""
+        """Marks schedules as removed. Their decisions stay; runs that have not begun never will."""
         ...
 
     def pause_schedule(self, schedule_id: int, actor: str) -> bool:

@@ -33,6 +33,7 @@ SUPERSEDED = "superseded"
 ALREADY_SUCCESSFUL = "already_successful"
 NOTHING_TO_STOP = "nothing_to_stop"
 PAUSED = "paused"
+REMOVED = "removed"
 REASONS = {
     ON_SCHEDULE: "It fired when it was due.",
     CAUGHT_UP: "It fired later than it was due, by the catch-up policy.",
@@ -47,7 +48,7 @@ REASONS = {
     NOTHING_TO_STOP: "The workflow had no open run.",
     PAUSED: "The schedule was paused.",
     "invalid_input": "The parameters of the schedule do not fit the workflow.",
-    "no_workflow": "The workflow was removed before its run could begin.",
+    REMOVED: "The schedule was removed before its run could begin.",
     "manual": "It was fired by hand.",
     "backfill": "It was fired by a backfill.",
 }

@@ -10,6 +10,7 @@ import logging
 import math
 import time
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -328,7 +329,7 @@ class Engine:
             Stage.CLAIM: self.claims.process,
             Stage.START: self._scheduler.process,
             Stage.RESULT: self._scheduler.process,
-            Stage.FINISH: self.waiters.process,
+            Stage.FINISH: self._finish,
         }
         return {
             stage: ExecutorPool(
@@ -342,6 +343,10 @@ class Engine:
             )
             for stage in Stage
         }
+
+    async def _finish(self, ended: list[Any]) -> None:
+        await self.waiters.process(ended)
+        self.schedules.run_ended()
 
     # -- life ---------------------------------------------------------------------------------------------------
     async def start(self) -> None:

@@ -17,7 +17,7 @@ from turnout.authoring.schedules import instant
 from turnout.contracts.store import ScheduleStore
 from turnout.errors import InvalidInput, InvalidWorkflow, ScheduleError, ScheduleNotFound
 from turnout.model.names import new_run_id
-from turnout.model.schedule_decisions import PAUSED, Outcome, skip_until
+from turnout.model.schedule_decisions import ON_TIME, PAUSED, Outcome, skip_until
 from turnout.model.schedule_rows import DecisionRow, NewFire, StoredSchedule
 from turnout.model.schedules import Action, CatchUp, Overlap, acted_on_at, due_times, iso_time
 
@@ -149,9 +149,11 @@ def all_schedules(store: ScheduleStore, workflow: str | None = None) -> list[Sch
 
 def next_fires(store: ScheduleStore, wanted: str | None, limit: int) -> list[NextFire]:
     """Returns the due times that come next: of one schedule, or of all."""
-    schedules = store.upcoming_schedules(limit) if wanted is None else [find(store, wanted)]
-    # A schedule whose first due time is behind that of ``limit`` others has none among the first ``limit``.
-    fires = heapq.merge(*(_fires(each) for each in schedules if each.next_at is not None), key=_acts_at)
+    now = store.clock()
+    # A schedule whose first due time is behind that of ``limit`` others has none among the first ``limit``. One that is
+    # long overdue has no server.
+    schedules = store.upcoming_schedules(limit, since=now - ON_TIME) if wanted is None else [find(store, wanted)]
+    fires = heapq.merge(*(_fires(each, now) for each in schedules if each.next_at is not None), key=_acts_at)
     return list(islice(fires, limit))
 
 
@@ -166,9 +168,9 @@ def _acts_at(fire: NextFire) -> float:
     return fire.acts_at
 
 
-def _fires(schedule: StoredSchedule) -> Iterator[NextFire]:
+def _fires(schedule: StoredSchedule, now: float) -> Iterator[NextFire]:
     spec = schedule.spec
-    for due in due_times(spec, schedule.decided_until):
+    for due in due_times(spec, max(schedule.decided_until, now - ON_TIME)):
         yield NextFire(
             schedule_id=schedule.id,
             workflow=schedule.workflow,
@@ -205,8 +207,10 @@ def resume(store: ScheduleStore, wanted: str, actor: str) -> ScheduleView:
 def fire(store: ScheduleStore, wanted: str, actor: str) -> Fired:
     """Starts a run of the schedule now, whatever its times and policies say."""
     found = _starting(store, wanted)
-    run_id = new_run_id()
-    store.fire_schedule(found.id, "manual", [NewFire(due_at=round(store.clock(), 6), run_id=run_id)], actor)
+    run_id, made = new_run_id(), list[str]()
+    while not made:  # another one may have been fired at the same microsecond
+        fires = [NewFire(due_at=round(store.clock(), 6), run_id=run_id)]
+        made = store.fire_schedule(found.id, "manual", fires, actor)
     return Fired(schedule_id=found.id, run_id=run_id)
 
 

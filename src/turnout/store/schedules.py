@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.model.schedule_decisions import SUPERSEDED, Decided, Outcome, Turn
+from turnout.model.schedule_decisions import REMOVED, SUPERSEDED, Decided, Outcome, Turn
 from turnout.model.schedule_rows import (
     DecisionKind,
     DecisionRow,
@@ -47,8 +47,9 @@ class Schedules:
     def schedules_by_id(self, ids: Sequence[int]) -> list[StoredSchedule]:
         return [_schedule(row) for row in self._database.read("schedules_by_id", ids=json_list(ids))] if ids else []
 
-    def upcoming_schedules(self, limit: int) -> list[StoredSchedule]:
-        return [_schedule(row) for row in self._database.read("upcoming_schedules", limit=limit)]
+    def upcoming_schedules(self, limit: int, *, since: float = 0.0) -> list[StoredSchedule]:
+        rows = self._database.read("upcoming_schedules", limit=limit, since=float(since))
+        return [_schedule(row) for row in rows]
 
     def put_schedules(self, changes: Sequence[ScheduleChange], actor: str) -> None:
         with self._database.transaction() as execute:
@@ -62,6 +63,7 @@ class Schedules:
     def remove_schedules(self, ids: Sequence[int], actor: str) -> None:
         with self._database.transaction() as execute:
             execute("remove_schedules", ids=json_list(ids), actor=actor, revision=_next(execute))
+            execute("refuse_pending", ids=json_list(ids), reason=REMOVED)
             self._announce(execute)
 
     def pause_schedule(self, schedule_id: int, actor: str) -> bool:

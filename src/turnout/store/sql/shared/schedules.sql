@@ -25,7 +25,7 @@ order by id
 
 -- name: upcoming_schedules
 select id, workflow, name, spec, paused, removed, decided_until, next_at, changed_at, changed_by, revision
-from schedule where next_at is not null
+from schedule where next_at is not null and next_at >= :since
 order by next_at, id
 limit :limit
 
@@ -76,6 +76,11 @@ update schedule_decision set state = :state where id in {ids bigint} and state =
 
 -- name: refuse_decision
 update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed' where id = :id and state = 'pending'
+
+-- name: refuse_pending
+update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed'
+where schedule_id in {ids bigint} and state = 'pending'
+    and not exists (select 1 from run where run.id = schedule_decision.run_id)
 
 -- name: pause_schedule
 update schedule set paused = /*pg true */ /*sqlite 1 */, next_at = null, changed_at = :now, changed_by = :actor,
