@@ -62,6 +62,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "too_many_streams": 429,
     "request_timeout": 503,
     "not_ready": 503,
+    "server_stopping": 503,
     "runner_closed": 503,
     "role_too_low": 403,
     "origin_not_allowed": 403,
