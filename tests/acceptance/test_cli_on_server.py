@@ -13,6 +13,7 @@ import pytest
 from kit.waiting import until
 
 from tests.acceptance.command import Done, Project
+from tests.acceptance.terminal import Terminal
 from tests.acceptance.test_cli_orchestrate import Processes
 
 pytestmark = pytest.mark.timeout(900)
@@ -70,6 +71,14 @@ def test_a_run_is_displayed_until_it_ends_and_its_result_is_printed(client: Clie
     as_json = client.run("run", "doubling", "--json", "--input", '{"number": 6}').json
     assert (as_json["state"], as_json["result"], as_json["warnings"]) == ("completed", "it is 12", [])
     assert not list((client.elsewhere.folder).glob("**/*.db")), "nothing is stored here"
+
+
+def test_a_terminal_shows_the_tree_of_a_run_of_a_server(client: Client) -> None:
+    variables = {"TURNOUT_SERVER": client.url, "TURNOUT_TOKEN_FILE": str(client.token)}
+    shown = Terminal(["run", "doubling"], client.elsewhere.folder, client.elsewhere.environment(**variables))
+    shown.until("it is 42")
+    assert shown.end() == 0
+    assert "doubling  run " in shown.text and "✓ check" in shown.text and "small" in shown.text, shown.text
 
 
 def test_a_run_that_fails_has_the_output_and_the_exit_code_of_a_local_one(client: Client) -> None:

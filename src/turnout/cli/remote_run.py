@@ -48,7 +48,7 @@ class RemoteRun:
                 print_line([(text, "yellow"), (f"{mark} {run.state}", style)], to=sys.stderr)
         spec = spec_of(self._client.get(f"/runs/{run.id}/graph", RunGraph))
         try:
-            follow(RemoteWatch(self._client, run.id, spec), quiet=self._as_json)
+            follow(RemoteWatch(self._client, run, spec), quiet=self._as_json)
         except KeyboardInterrupt:
             print_line(f"the run goes on: turnout logs {short_id(run.id)} --follow", to=sys.stderr)
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 
 import msgspec
 
@@ -36,9 +36,10 @@ class RemoteWatch:
     interrupted = False
     """Ctrl-C ends the command: the run goes on."""
 
-    def __init__(self, client: ApiClient, run_id: str, spec: WorkflowSpec) -> None:
+    def __init__(self, client: ApiClient, run: Run, spec: WorkflowSpec) -> None:
         self._client = client
-        self._run_id = run_id
+        self._run_id = run.id
+        self._run = run
         self._spec = spec
         self._queue = LineQueue()
         self._tasks: list[TaskView] = []
@@ -72,8 +73,9 @@ class RemoteWatch:
         return self._queue.progress_of(self._run_id, tasks)
 
     def status(self) -> tuple[RunView, Driver]:
-        run = self._client.get(f"/runs/{self._run_id}", Run)
-        return view_of(run), run.driver or Driver.DRIVEN
+        with suppress(ServerUnavailable, StoreError):  # it is as it was when it was last read
+            self._run = self._client.get(f"/runs/{self._run_id}", Run)
+        return view_of(self._run), self._run.driver or Driver.DRIVEN
 
     def new_lines(self) -> list[Line]:
         return self._queue.take()
