@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 from kit.waiting import until
 
 from tests.acceptance.command import Done, Project
+from tests.acceptance.terminal import Terminal
 from tests.acceptance.test_cli_orchestrate import Processes
 
 pytestmark = pytest.mark.timeout(900)
@@ -19,10 +23,10 @@ pytestmark = pytest.mark.timeout(900)
 class Client(Processes):
     """A server with the workflows of a project, and commands that use it from another folder."""
 
-    def __init__(self, folder: Path, elsewhere: Path, **more: str) -> None:
+    def __init__(self, folder: Path, elsewhere: Path, *arguments: str, **more: str) -> None:
         super().__init__(Project(folder))
         elsewhere.mkdir()
-        self.server = self.start("server", "--json", "--port", "0", **more)
+        self.server = self.start("server", "--json", "--port", "0", *arguments, **more)
         assert self.server.stdout is not None and self.server.stderr is not None
         line = self.server.stdout.readline()
         assert line, self.server.stderr.read()
@@ -31,6 +35,21 @@ class Client(Processes):
         self.elsewhere = Project(elsewhere)
         for name in ("flows.py", "deaf.py", "turnout.toml"):
             (elsewhere / name).unlink()
+
+    def follow(self, *arguments: str) -> subprocess.Popen[str]:
+        """A command that uses the server, while it runs."""
+        command = [sys.executable, "-m", "turnout", *arguments, "--server", self.url, "--token-file", str(self.token)]
+        environment = self.elsewhere.environment(PYTHONUNBUFFERED="1")
+        process = subprocess.Popen(
+            command,
+            cwd=self.elsewhere.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.started.append(process)
+        return process
 
     def run(self, *arguments: str, **more: str) -> Done:
         variables = {"TURNOUT_SERVER": self.url, "TURNOUT_TOKEN_FILE": str(self.token), **more}
@@ -53,6 +72,14 @@ def test_a_run_is_displayed_until_it_ends_and_its_result_is_printed(client: Clie
     as_json = client.run("run", "doubling", "--json", "--input", '{"number": 6}').json
     assert (as_json["state"], as_json["result"], as_json["warnings"]) == ("completed", "it is 12", [])
     assert not list((client.elsewhere.folder).glob("**/*.db")), "nothing is stored here"
+
+
+def test_a_terminal_shows_the_tree_of_a_run_of_a_server(client: Client) -> None:
+    variables = {"TURNOUT_SERVER": client.url, "TURNOUT_TOKEN_FILE": str(client.token)}
+    shown = Terminal(["run", "doubling"], client.elsewhere.folder, client.elsewhere.environment(**variables))
+    shown.until("it is 42")
+    assert shown.end() == 0
+    assert "doubling  run " in shown.text and "✓ check" in shown.text and "small" in shown.text, shown.text
 
 
 def test_a_run_that_fails_has_the_output_and_the_exit_code_of_a_local_one(client: Client) -> None:
@@ -201,3 +228,61 @@ def test_strict_selectors_are_answered_with_503_and_exit_code_5(tmp_path: Path) 
         assert strict.run("run", "doubling").code == 0, "the others run"
     finally:
         strict.end()
+
+
+PLACES = """
+from turnout import task, workflow
+
+
+@task
+def tell() -> None: ...
+
+
+@task(worker_selector={"zone": "south"})
+def elsewhere() -> None: ...
+
+
+@workflow(on_failure=tell)
+def quick(number: int = 1) -> None:
+    tell()
+
+
+@workflow
+def southern() -> None:
+    elsewhere()
+"""
+
+
+@pytest.fixture
+def hub_client(tmp_path: Path) -> Iterator[Client]:
+    (tmp_path / "places.py").write_text(PLACES)
+    made = Client(
+        tmp_path, tmp_path / "elsewhere", "--hub", "tcp://127.0.0.1:0", TURNOUT_WORKFLOWS='["places.py", "flows.py"]'
+    )
+    yield made
+    made.end()
+
+
+def comparable(text: str) -> list[str]:
+    """What a command said, without the ids and times that differ from run to run."""
+    text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]+", "ID", text)
+    return [re.sub(r" +", " ", re.sub(r"[0-9.]+ ?m?s\b", "TIME", line)) for line in text.splitlines()]
+
+
+def test_a_server_shows_executors_skips_and_waits_as_a_database_does(hub_client: Client) -> None:
+    remote, local = hub_client.run("run", "quick"), hub_client.project.run("run", "places.py:quick")
+    assert "on_failure.tell" in remote.out, remote
+    assert comparable(remote.out) == comparable(local.out)
+    said = hub_client.follow("run", "southern").stdout
+    assert said is not None
+    lines: list[str] = []
+    until(lambda: lines.append(said.readline()) or "no_worker_matches: " in lines[-1])
+    assert any("elsewhere" in line and "waits for a worker with zone=south" in line for line in lines), lines
+    assert "Start a worker with this handler and these labels" in lines[-1]
+    shown = (commands.run("runs", "show", "last").out for commands in (hub_client, hub_client.project))
+    assert comparable(next(shown)) == comparable(next(shown))
+    followed = hub_client.follow("logs", "last", "--follow").stdout
+    assert followed is not None
+    until(lambda: "waits for a worker with zone=south" in followed.readline())
+    assert hub_client.run("runs", "cancel", "last").code == 0
+    assert "cancelled" in said.read()

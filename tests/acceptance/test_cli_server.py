@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -231,3 +232,74 @@ def test_dev_loads_a_changed_file_again_and_keeps_the_last_good_one(project: Pro
         assert result() == "good morning Ada"
     process.send_signal(signal.SIGTERM)
     assert project.finish(process).code == 0
+
+
+def with_drain(project: Project, drain: str) -> None:
+    with (project.folder / "turnout.toml").open("a") as config:
+        config.write(f'\n[server]\ndrain = "{drain}"\n')
+
+
+def test_a_server_that_stops_answers_waits_and_refuses_new_runs_before_its_port_closes(
+    project: Project, servers: Servers
+) -> None:
+    with_drain(project, "5s")
+    first, ready = servers.serve()
+    headers = bearer(token_in(project.folder / ".turnout" / "turnout-admin-token"))
+    start = {"workflow": "waiting", "input": {"file": str(project.folder / "go")}}
+    with (
+        ThreadPoolExecutor(1) as threads,
+        httpx.Client(base_url=ready["url"], headers=headers, timeout=60) as admin,
+        httpx.Client(base_url=ready["url"], headers=headers, timeout=60) as other,
+    ):
+        waiting = threads.submit(admin.post, "/api/v1/runs?wait=120", json=start)
+        until((project.folder / "go.waiting").exists)
+        assert other.get("/readyz").status_code == 200
+        first.send_signal(signal.SIGTERM)
+        answer = waiting.result(30)
+        assert answer.status_code == 201 and answer.json()["ended"] is False, answer.text
+        not_ready = other.get("/readyz")
+        assert (not_ready.status_code, not_ready.json()["serving"]) == (503, False)
+        assert not_ready.headers["connection"] == "close"
+        refused = other.post("/api/v1/runs", json=start)
+        assert (refused.status_code, refused.json()["code"]) == (503, "server_stopping")
+        assert refused.headers["content-type"] == "application/problem+json" and refused.headers["retry-after"]
+        run_id = answer.json()["run"]["id"]
+        with other.stream("GET", f"/api/v1/runs/{run_id}/events") as events:
+            assert "event: closed" in "".join(events.iter_text())
+    (project.folder / "go").touch()
+    done = project.finish(first)
+    assert done.code == 0 and "Traceback" not in done.err and "Cancel" not in done.err, done.err
+
+
+def test_a_server_that_nothing_asks_ends_without_a_drain(project: Project, servers: Servers) -> None:
+    with_drain(project, "300s")
+    first, _ = servers.serve()
+    first.send_signal(signal.SIGTERM)
+    assert project.finish(first).code == 0
+
+
+def test_the_next_dev_revokes_the_token_of_one_that_was_killed(project: Project, servers: Servers) -> None:
+    def start() -> subprocess.Popen[str]:
+        process = servers.start("dev", "--port", "0", "--no-worker", "flows.py")
+        until_said(process, "sign in, once")
+        return process
+
+    def states() -> list[str]:
+        return sorted(row["state"] for row in project.run("tokens", "ls", "--json").json)
+
+    killed = start()
+    killed.kill()
+    killed.wait()
+    assert states() == ["usable"]
+    second = start()
+    assert states() == ["revoked", "usable"]
+    start()
+    assert states() == ["revoked", "usable", "usable"], "the second one still runs"
+    second.send_signal(signal.SIGTERM)
+    assert project.finish(second).code == 0
+
+
+def test_a_server_shows_lines_with_their_run_and_task(project: Project, servers: Servers) -> None:
+    process, _ = servers.serve()
+    run_id = project.run("enqueue", "flows.py:doubling", "--json").json["run_id"]
+    until_said(process, f"{run_id[:18]} double │ doubling 21")

@@ -142,6 +142,24 @@ def test_a_database_that_refuses_connections_is_a_503_at_once(postgres_url: str)
         until(lambda: api.client().get("/readyz").status_code == 200)
 
 
+def test_a_request_whose_grace_is_over_is_answered_with_a_problem_document(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        running_api(settings=ServerSettings(port=0, stop_grace=0.0)) as api,
+        ThreadPoolExecutor(1) as threads,
+        held(api, monkeypatch) as entered,
+    ):
+        admin = api.client("admin")
+        slow = threads.submit(admin.get, "/api/v1/tokens")
+        assert entered.wait(20)
+        api.server.stop()
+        answer = slow.result()
+        assert (answer.status_code, answer.json()["code"]) == (503, "server_stopping")
+        assert answer.headers["retry-after"] == "1"
+    assert "Traceback" not in caplog.text
+
+
 def test_streams_are_bounded_and_told_to_reconnect_when_the_server_stops() -> None:
     with running_api(settings=ServerSettings(port=0, max_streams=1)) as api:
         streams = api.context.streams

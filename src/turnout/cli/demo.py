@@ -54,7 +54,8 @@ def run_demo(*, as_json: bool = False) -> int:
     from turnout.cli.demo_orders import ORDER, fulfil
     from turnout.cli.interrupt import Interrupt
     from turnout.cli.logs import LineQueue
-    from turnout.cli.watch import WatchedRun, follow
+    from turnout.cli.watch import follow
+    from turnout.cli.watched_run import WatchedRun
 
     queue = LineQueue()
     with stdout_for_json(as_json), Interrupt() as interrupt, demo_runner(queue) as runner:

@@ -47,7 +47,7 @@ def dev(
             log_level=log_level,
             quiet=quiet,
             reload=True,
-            api=Api(options={"host": DEFAULT_HOST, "port": port}, dev=True, worker=not no_worker),
+            api=Api(options={"host": DEFAULT_HOST, "port": port, "drain": 0.0}, dev=True, worker=not no_worker),
         )
     )
 

@@ -19,7 +19,8 @@ from turnout.cli.interrupt import Interrupt
 from turnout.cli.logs import LineQueue
 from turnout.cli.outcome import Hints, print_failure, print_success, print_warnings
 from turnout.cli.output import print_json, print_line, stdout_for_json
-from turnout.cli.watch import WatchedRun, follow
+from turnout.cli.watch import follow
+from turnout.cli.watched_run import WatchedRun
 from turnout.errors import RunError, StoreError
 from turnout.model.spec import WorkflowSpec
 from turnout.model.types import to_json_value as json_value

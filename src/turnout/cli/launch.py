@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from turnout.authoring.workflow import Workflow
     from turnout.executors.workers.settings import HubSettings
     from turnout.orchestration.settings import EngineSettings
+    from turnout.orchestration.upkeep.log_writer import Observer
     from turnout.runner.config import Config
     from turnout.runner.definitions.settings import DefinitionSettings
 
@@ -89,13 +90,15 @@ def python_files(folders: Sequence[Path]) -> list[Path]:
     return [file for folder in folders for file in files_of(folder) if file.suffix == ".py"]
 
 
-def engine_settings(config: Config, *, quiet: bool) -> EngineSettings:
+def engine_settings(config: Config, *, quiet: bool) -> tuple[EngineSettings, Observer | None]:
+    """Returns the settings, and what shows the lines of tasks, each with its run; None if they are not shown."""
+    from turnout.cli.logs import print_output
     from turnout.orchestration.settings import EngineSettings
 
     settings = config.orchestration or EngineSettings()
-    if quiet:
-        settings = msgspec.structs.replace(settings, logs=msgspec.structs.replace(settings.logs, echo=False))
-    return settings
+    shown = print_output if settings.logs.echo and not quiet else None
+    logs = msgspec.structs.replace(settings.logs, echo=False)
+    return msgspec.structs.replace(settings, logs=logs), shown
 
 
 def hub_of(config: Config, launch: Launch) -> str | HubSettings | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -9,15 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from turnout.cli.format import short_id
 from turnout.cli.options import Run
-from turnout.cli.output import Line
+from turnout.cli.output import Line, print_line
 from turnout.cli.place import HERE, Place, placed
 from turnout.errors import InvalidInput
 from turnout.model.info import Progress
 from turnout.model.logs import Stream
+from turnout.model.states import TaskState
 
 if TYPE_CHECKING:
-    from turnout.runner.views import AttemptView
+    from turnout.runner.views import AttemptView, TaskView
 
 
 @placed
@@ -36,12 +39,14 @@ def logs(
     turnout logs last charge --attempt 1
     turnout logs last --follow
     """
-    from turnout.cli.output import plain, print_line
+    from turnout.cli.output import plain
     from turnout.cli.service import service_at
+    from turnout.cli.wait_notice import with_wait_notice
     from turnout.model.texts import json_text
 
     with service_at(place) as service:
-        for line in service.runs.logs(run, task, attempt, follow=follow):
+        lines = service.runs.logs(run, task, attempt, follow=follow)
+        for line in with_wait_notice(lines, service.runs, run) if follow and not as_json else lines:
             if as_json:
                 print_line(json_text(plain(line)))
             else:
@@ -81,9 +86,22 @@ class LineQueue:
         latest = self._progress.get((run_id, task))
         return latest[1] if latest is not None and latest[0] == attempt else None
 
+    def progress_of(self, run_id: str, tasks: Sequence[TaskView]) -> dict[str, str]:
+        """Returns the latest progress of those of the tasks that are running, by task."""
+        running = [task for task in tasks if task.state is TaskState.RUNNING]
+        latest = {task.name: self.progress(run_id, task.name, task.attempt) for task in running}
+        return {name: text for name, text in latest.items() if text is not None}
+
     def take(self) -> list[Line]:
         """Removes and returns all lines."""
         return [self._lines.popleft() for _ in range(len(self._lines))]
+
+
+def print_output(run_id: str, task: str, attempt: int, stream: str, text: str) -> None:
+    """Prints a line of one of many runs: ``0199b2c4-7d5e charge │ the card was declined``."""
+    if stream in (Stream.STDOUT, Stream.STDERR):
+        target = sys.stderr if stream == Stream.STDERR else sys.stdout
+        print_line([(f"{short_id(run_id)} ", "dim"), *format_line(task, stream, text, attempt=attempt)], to=target)
 
 
 def format_line(task: str, stream: str, text: str, *, attempt: int = 1) -> Line:

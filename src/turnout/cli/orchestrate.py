@@ -115,21 +115,29 @@ def run_orchestrator(launch: Launch) -> int:
         stack.enter_context(stdout_for_json(launch.as_json))
         api = None if launch.api is None else stack.enter_context(_api(config, launch.api))
         stop = stack.enter_context(_stop_event())
-        settings = engine_settings(config, quiet=launch.quiet)
-        options = {"workflows": workflows, "settings": settings, "hub": hub_of(config, launch), "schedules": True}
+        settings, shown = engine_settings(config, quiet=launch.quiet)
+        options = {
+            "workflows": workflows,
+            "settings": settings,
+            "hub": hub_of(config, launch),
+            "on_output": shown,
+            "schedules": True,
+        }
         definitions = definition_settings(config, folders, reload=launch.reload)
         runner = stack.enter_context(_runner(launch.database, config, definitions=definitions, **options))
         if launch.api is None:
             _refuse_idle(runner)
-        url = None if api is None else stack.enter_context(api.served(runner.core))
+        server = None if api is None else stack.enter_context(api.served(runner.core))
         if launch.api is not None and launch.api.dev:
             stack.enter_context(_companion(runner, targets, python_files(folders), worker=launch.api.worker))
-        ready = _ready(runner, url)
+        ready = _ready(runner, None if server is None else server.url)
         if launch.as_json:
             print_json(ready)
         else:
             print_line(ready.text())
         stop.wait()
+        if server is not None:
+            server.drain()
     return Exit.OK
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from turnout.cli.api_client import ApiClient
 from turnout.cli.run_report import HistoryEntry, RunFacts
 from turnout.model.driver import Driver
 from turnout.model.rows import HistoryRow, TaskRow
@@ -14,7 +15,10 @@ from turnout.model.slots import HeldLimit
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
 from turnout.runner.views import RunView, TaskView, attempts_of
 from turnout.server.api.types.runs import Run
-from turnout.server.api.types.tasks import Move, RunGraph
+from turnout.server.api.types.tasks import Move, RunGraph, TaskPage
+
+PAGE = 1_000
+"""Entries of one page."""
 
 
 def view_of(run: Run, input: Any = None) -> RunView:
@@ -28,6 +32,19 @@ def entries_of(moves: Iterable[Move]) -> list[HistoryEntry]:
     return [HistoryEntry(move.at, move.task, move.old, move.new, move.attempt, move.detail) for move in moves]
 
 
+def tasks_of(client: ApiClient, run_id: str) -> tuple[list[TaskView], dict[str, str]]:
+    """Reads all tasks of a run, and the latest progress of those that are running."""
+    tasks: list[TaskView] = []
+    progress: dict[str, str] = {}
+    cursor = None
+    while True:
+        page = client.get(f"/runs/{run_id}/tasks", TaskPage, {"limit": PAGE, "cursor": cursor})
+        tasks += page.tasks
+        progress |= page.progress
+        if (cursor := page.next) is None:
+            return tasks, progress
+
+
 def facts_of(
     run: Run,
     input: Mapping[str, Any],
@@ -35,6 +52,7 @@ def facts_of(
     tasks: Sequence[TaskView],
     moves: Sequence[Move],
     result: Any,
+    progress: Mapping[str, str],
     limits: Sequence[HeldLimit] = (),
 ) -> RunFacts:
     """Returns everything about one run."""
@@ -47,10 +65,11 @@ def facts_of(
         view_of(run, input),
         input,
         [msgspec.structs.replace(task, begun=begun.get(task.name, task.begun)) for task in tasks],
-        _spec(graph),
+        spec_of(graph),
         run.driver or Driver.DRIVEN,
         attempts,
         result,
+        progress=progress,
         limits=limits,
     )
 
@@ -67,7 +86,7 @@ def _history_row(move: Move, positions: Mapping[str, int]) -> HistoryRow:
     return HistoryRow(move.seq, pos, move.old, move.new, move.attempt, detail)
 
 
-def _spec(graph: RunGraph) -> WorkflowSpec:
+def spec_of(graph: RunGraph) -> WorkflowSpec:
     """Returns as much of the workflow as its tree needs."""
     tenant, package, name = graph.workflow.split("::")
     tasks = tuple(

@@ -9,19 +9,17 @@ from typing import Any
 import msgspec
 
 from turnout.cli.api_client import ApiClient, segment
-from turnout.cli.event_stream import followed
 from turnout.cli.failure import Exit
-from turnout.cli.format import MARKS, format_duration, short_id, workflow_name
-from turnout.cli.logs import format_line
+from turnout.cli.format import MARKS, short_id
 from turnout.cli.outcome import print_failure, print_success, print_warnings
 from turnout.cli.output import print_json, print_line
-from turnout.cli.remote_report import view_of
+from turnout.cli.remote_report import spec_of, view_of
+from turnout.cli.remote_watch import RemoteWatch
 from turnout.cli.run_input import input_file, named_values, untyped_parameters
+from turnout.cli.watch import follow
 from turnout.errors import InputError, RunError, WorkflowNotFound
-from turnout.model.logs import LogLine, Stream
-from turnout.model.states import TaskState
 from turnout.server.api.types.runs import Run, RunResult, StartedRun
-from turnout.server.api.types.tasks import Move
+from turnout.server.api.types.tasks import RunGraph
 from turnout.server.api.types.workflows import WorkflowParameter
 
 
@@ -38,11 +36,9 @@ class RemoteRun:
         self._client = client
         self._started = started
         self._as_json = as_json
-        self._began: dict[str, float] = {}
-        """When the newest attempt of a task began."""
 
     def follow(self) -> int:
-        """Prints lines and ended tasks until the run has ended, then its result or failures. Returns the exit code."""
+        """Displays the run until it has ended, then its result or failures. Returns the exit code."""
         run = self._started.run
         if not self._as_json:
             print_warnings(self._started.warnings)
@@ -50,35 +46,13 @@ class RemoteRun:
                 mark, style = MARKS[run.state]
                 text = f"run {run.id} exists already with key {run.key!r}: "
                 print_line([(text, "yellow"), (f"{mark} {run.state}", style)], to=sys.stderr)
-            print_line(f"run {run.id} of {workflow_name(run.workflow)}")
+        spec = spec_of(self._client.get(f"/runs/{run.id}/graph", RunGraph))
         try:
-            self._watch(run.id)
+            follow(RemoteWatch(self._client, run, spec), quiet=self._as_json)
         except KeyboardInterrupt:
             print_line(f"the run goes on: turnout logs {short_id(run.id)} --follow", to=sys.stderr)
             raise
         return self._report(run.id)
-
-    def _watch(self, run_id: str) -> None:
-        for event in followed(self._client, f"/runs/{run_id}/events"):
-            if not self._as_json:
-                self._print(event.name, event.data)
-
-    def _print(self, name: str, data: bytes) -> None:
-        if name == "log":
-            line = msgspec.json.decode(data, type=LogLine)
-            if line.stream != Stream.PROGRESS:
-                print_line(format_line(line.task, line.stream, line.text, attempt=line.attempt))
-        elif name == "task":
-            self._print_move(msgspec.json.decode(data, type=Move))
-
-    def _print_move(self, move: Move) -> None:
-        task = move.task or ""
-        if move.new == TaskState.RUNNING:
-            self._began[task] = move.at
-        elif TaskState(move.new).terminal:
-            mark, style = MARKS[TaskState(move.new)]
-            took = format_duration(move.at - self._began[task]) if task in self._began else ""
-            print_line([(f"{mark} {task}", style), (f"  {took}", "dim")])
 
     def _report(self, run_id: str) -> int:
         view = view_of(self._client.get(f"/runs/{run_id}", Run))

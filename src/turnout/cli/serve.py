@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from turnout.cli.output import is_terminal, print_line
-from turnout.model.access import Role
 from turnout.model.durations import seconds
 from turnout.model.extras import optional_packages
 from turnout.runner.config import Config
@@ -20,11 +19,11 @@ from turnout.runner.core import Core
 from turnout.runner.server_settings import SERVER, ServerSettings
 
 with optional_packages():
-    from turnout.server.access import create_token
     from turnout.server.bind import check_bind, open_socket
     from turnout.server.context import ServerContext
+    from turnout.server.dev_token import dev_token
     from turnout.server.first_token import make_first_token, token_file
-    from turnout.server.service import served
+    from turnout.server.service import ApiServer, served
 
 
 class ApiProcess:
@@ -51,8 +50,8 @@ class ApiProcess:
             listener.close()
 
     @contextmanager
-    def served(self, core: Core) -> Iterator[str]:
-        """Serves the API of this orchestrator while the block runs; yields its URL."""
+    def served(self, core: Core) -> Iterator[ApiServer]:
+        """Serves the API of this orchestrator while the block runs."""
         context = ServerContext(core, self._settings)
         with ExitStack() as stack:
             stack.callback(context.close)
@@ -63,17 +62,14 @@ class ApiProcess:
             server = stack.enter_context(served(context, self._listener))
             if code is not None:
                 print_line(f"sign in, once: {server.url}/sign-in#code={code}", to=sys.stderr)
-            yield server.url
+            yield server
 
     @contextmanager
     def _sign_in_code(self, context: ServerContext) -> Iterator[str]:
         """Yields the code of a link that signs in as an admin; its token ends with the process."""
         lifetime = seconds(self._settings.session_lifetime)
-        made = create_token(context.store, "dev", Role.ADMIN, by="turnout dev", lifetime=lifetime)
-        try:
-            yield context.access.new_code(made.row)
-        finally:
-            context.store.revoke_token(made.row.id)
+        with dev_token(context.store, context.core.engine.session.id, lifetime) as token:
+            yield context.access.new_code(token)
 
     def _first_token(self, core: Core) -> None:
         shown = is_terminal(sys.stderr)

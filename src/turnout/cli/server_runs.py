@@ -11,7 +11,7 @@ import msgspec
 from turnout.cli.api_client import ApiClient, segment, workflow_of
 from turnout.cli.event_stream import followed
 from turnout.cli.logs import check_attempt
-from turnout.cli.remote_report import entries_of, facts_of, view_of
+from turnout.cli.remote_report import PAGE, entries_of, facts_of, tasks_of, view_of
 from turnout.cli.remote_run import RemoteRun, input_of, print_stored
 from turnout.cli.run_report import MAX_ATTEMPTS, MAX_LINES, HistoryEntry, RunFacts
 from turnout.cli.service import Rerun, Start
@@ -22,7 +22,7 @@ from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.states import RunState, TaskState
 from turnout.runner.run_reader import LAST, TaskDetail
-from turnout.runner.views import AttemptView, RunView, TaskView
+from turnout.runner.views import AttemptView, RunView
 from turnout.server.api.types.limits import RunLimits
 from turnout.server.api.types.logs import LogPage
 from turnout.server.api.types.runs import (
@@ -36,9 +36,8 @@ from turnout.server.api.types.runs import (
     StartedRun,
     StartRequest,
 )
-from turnout.server.api.types.tasks import Move, MovePage, RunGraph, TaskPage
+from turnout.server.api.types.tasks import Move, MovePage, RunGraph
 
-PAGE = 1_000
 MAX_SEARCHED_RUNS = 10_000
 """The newest runs among which the beginning of an id is looked for."""
 
@@ -90,13 +89,15 @@ class ServerRuns:
         client, run = self._client, self._find(wanted)
         path = f"/runs/{run.id}"
         result = client.get(f"{path}/result", RunResult).result if run.state is RunState.COMPLETED else None
+        tasks, progress = tasks_of(client, run.id)
         known = facts_of(
             run,
             client.get(f"{path}/input", RunInput).input,
             client.get(f"{path}/graph", RunGraph),
-            builtins.list(self._tasks(run.id)),
+            tasks,
             builtins.list(self._moves(run.id)),
             result,
+            progress,
             [] if run.state.terminal else client.get(f"{path}/limits", RunLimits).limits,
         )
         if not lines:
@@ -104,14 +105,6 @@ class ServerRuns:
         failed = [attempt for attempt in known.attempts if attempt.failed][-MAX_ATTEMPTS:]
         read = {(one.task, one.attempt): self._last_lines(run.id, one) for one in failed}
         return msgspec.structs.replace(known, lines=read)
-
-    def _tasks(self, run_id: str) -> Iterator[TaskView]:
-        cursor = None
-        while True:
-            page = self._client.get(f"/runs/{run_id}/tasks", TaskPage, {"limit": PAGE, "cursor": cursor})
-            yield from page.tasks
-            if (cursor := page.next) is None:
-                return
 
     def _moves(self, run_id: str) -> Iterator[Move]:
         cursor = None

@@ -23,6 +23,7 @@ from turnout.model.reasons import (
     NO_WORKER_MATCHES,
     RETRY_AT,
     WAIT_REASONS,
+    WAITING_FOR_ITS_WORKER,
     WAITING_FOR_POLLER,
     WAITING_TO_RUN_ALONE,
     WAITING_TO_RUN_ALONE_ON_A_WORKER,
@@ -75,20 +76,25 @@ def _words(task: TaskView, code: str, what: str, handler: str | None) -> str | N
         case c if c == NO_WORKER_MATCHES:
             wanted = [each for each in (what, f"handler {handler}" if handler else "") if each]
             return f"waits for a worker with {' and '.join(wanted)}" if wanted else "waits for a worker"
+        case c if c == WAITING_FOR_ITS_WORKER:
+            name, _, labels = what.rpartition("; ")
+            return f"stays on worker {name} until its lease ends, then on any with {labels}"
         case c if c == HUB_UNAVAILABLE:
             return "waits for a hub that is up"
         case c if c == BREAKER_OPEN:
             return f"waits for {what or f'executor{executor}'} to recover"
         case c if c == LIMIT:
             return "waits for other items, by max_parallel"
-        case c if c == WAITING_TO_RUN_ALONE:
-            return "waits until it can run alone"
-        case c if c == WAITING_TO_RUN_ALONE_ON_A_WORKER:
-            return "waits for a worker of its own"
-        case c if c == CODE_MISSING:
-            return "waits for a process that has its code"
         case _:
-            return None
+            return _PHRASES.get(code)
+
+
+_PHRASES = {
+    WAITING_TO_RUN_ALONE: "waits until it can run alone",
+    WAITING_TO_RUN_ALONE_ON_A_WORKER: "waits for a worker of its own",
+    CODE_MISSING: "waits for a process that has its code",
+}
+"""What tasks wait for, where the reason has no more to say."""
 
 
 _ITEM = re.compile(r"(.+)\[(\d+)\]")
@@ -231,7 +237,7 @@ def _note(node: Node) -> Line:
     elif task.state is TaskState.RUNNING and node.progress:
         spans.append((one_line(node.progress, 100), "cyan"))
     elif task.state is TaskState.READY and task.reason:
-        spans.append((one_line(format_wait(task), 100), "yellow"))
+        spans.append((one_line(format_wait(task)), "yellow"))
     elif task.state is TaskState.PENDING and node.waits_for:
         spans.append((one_line(f"waits for {', '.join(node.waits_for)}", 80), "dim"))
     elif task.reason and task.state is not TaskState.RUNNING:

@@ -4,111 +4,106 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from math import inf
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from typing import TYPE_CHECKING, Protocol
 
 from turnout.cli.format import MARKS, format_duration, short_id, workflow_name
-from turnout.cli.interrupt import CANCELLING, Interrupt
-from turnout.cli.logs import LineQueue
+from turnout.cli.interrupt import CANCELLING
 from turnout.cli.output import Line, coloured, is_terminal, print_line
 from turnout.cli.tree import Node, count_spans, fitting, lines, nodes, remedies
-from turnout.errors import WaitTimedOut
 from turnout.model.driver import NOT_DRIVEN, Driver
-from turnout.model.rows import TaskRow
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.model.texts import printable
-from turnout.runner import RunHandle
-from turnout.runner.core import Core
-from turnout.runner.views import RunView, TaskView, task_view
+from turnout.runner.views import RunView, TaskView
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 REFRESH_INTERVAL = 0.1
-EXTERNAL_WAITS = ("no_worker_matches", "hub_unavailable", "waiting_for_poller", "code_missing")
-"""Reasons that only another process can remove."""
+EXTERNAL_WAITS = (
+    "no_worker_matches",
+    "waiting_for_its_worker",
+    "hub_unavailable",
+    "waiting_for_poller",
+    "code_missing",
+)
+"""Reasons that lie in another process."""
 NOTICE_DELAY = 1.5
 """Seconds until such a reason, or why nothing starts, is printed: workers need time to find a new hub."""
 MAX_WAITS = 10
 """Waiting tasks that are listed for a run that does not start."""
 
 
-class WatchedRun:
-    """A run on display, with its output and the interrupt that cancels it."""
+class Watched(Protocol):
+    """A run on display."""
 
-    def __init__(
-        self, core: Core, handle: RunHandle[Any], spec: WorkflowSpec, queue: LineQueue, interrupt: Interrupt
-    ) -> None:
-        self.core = core
-        self.handle = handle
-        self.spec = spec
-        self.began = time.time()
-        self.queue = queue
-        self.interrupt = interrupt
-        self._due: dict[str, tuple[TaskRow, float]] = {}
-        """Tasks that wait for a time, with the row that holds the delay and when it ends."""
-        self._begun: dict[str, int] = {}
-        """Attempts begun, by unfinished task: the rows of ended tasks no longer have the memo."""
-        self._started = False
+    @property
+    def run_id(self) -> str: ...
 
-    def tasks(self) -> list[TaskView]:
-        return [self._view(row) for row in self.core.reader.look(self.handle.id)]
+    @property
+    def spec(self) -> WorkflowSpec: ...
 
-    def _view(self, row: TaskRow) -> TaskView:
-        """Returns the task as it is now. The delay in a row in memory is that of its beginning."""
-        view = task_view(row)
-        if row.memo is not None and not row.state.terminal:
-            self._begun[row.name] = view.begun
-        elif row.name in self._begun:
-            view = msgspec.structs.replace(view, begun=max(view.begun, self._begun[row.name]))
-        if row.retry_in is None or row.state is not TaskState.READY:
-            return view
-        now, known = time.monotonic(), self._due.get(row.name)
-        if known is None or known[0] is not row:
-            known = self._due[row.name] = row, now + row.retry_in
-        return msgspec.structs.replace(view, retry_in=max(0.0, known[1] - now))
+    @property
+    def began(self) -> float:
+        """The time at which the display began."""
+        ...
+
+    @property
+    def interrupted(self) -> bool:
+        """True once the run is to be cancelled."""
+        ...
+
+    def display(self) -> AbstractContextManager[None]:
+        """Marks that a display has the screen."""
+        ...
+
+    def tasks(self) -> list[TaskView]: ...
 
     def progress(self, tasks: Sequence[TaskView]) -> dict[str, str]:
         """Returns the latest progress of running tasks, by task."""
-        running = [task for task in tasks if task.state is TaskState.RUNNING]
-        latest = {task.name: self.queue.progress(self.handle.id, task.name, task.attempt) for task in running}
-        return {name: text for name, text in latest.items() if text is not None}
+        ...
 
-    def stall_reason(self, tasks: Sequence[TaskView]) -> str | None:
-        """Returns why no task has begun, after a delay and if no task has a reason of its own."""
-        self._started = self._started or any(task.attempt > 0 or task.state.terminal for task in tasks)
-        if self._started or time.time() - self.began < NOTICE_DELAY or any(task.reason for task in tasks):
-            return None
-        return stall_reason(self.handle.status(), self.handle.driver())
+    def status(self) -> tuple[RunView, Driver]: ...
 
-    def remedy(self, tasks: Sequence[TaskView]) -> str | None:
-        """Returns what ends the waits that only another process can end, after a delay."""
-        waits = [task for task in tasks if (task.reason or "").startswith(EXTERNAL_WAITS)]
-        if not waits or time.time() - self.began < NOTICE_DELAY:
-            return None
-        return next(iter(remedies(waits)), None)
+    def new_lines(self) -> list[Line]:
+        """Removes and returns the lines not shown yet."""
+        ...
 
     def remaining_lines(self) -> list[Line]:
         """Returns the lines not shown yet, once the run has ended."""
-        if self.core.log_writer is not None:
-            self.core.log_writer.flush(ended=self.handle.id)
-        return self.queue.take()
+        ...
 
     def ended(self, within: float) -> bool:
-        """Returns True if the run ends within this time. Cancels it if that was asked for."""
-        self.interrupt.cancel(self.handle)
-        try:
-            self.handle.wait(within)
-        except WaitTimedOut:
-            return False
-        return True
+        """Returns True if the run ends within this time."""
+        ...
 
 
-def follow(run: WatchedRun, *, quiet: bool = False) -> RunState:
-    """Displays the run until it ends and returns its state."""
+class Stall:
+    """Knows for what reason a run on display does not go on, and what ends that, after a delay."""
+
+    def __init__(self, run: Watched) -> None:
+        self._run = run
+        self._started = False
+
+    def reason(self, tasks: Sequence[TaskView]) -> str | None:
+        """Returns why no task has begun, if no task has a reason of its own."""
+        self._started = self._started or any(task.attempt > 0 or task.state.terminal for task in tasks)
+        if self._started or time.time() - self._run.began < NOTICE_DELAY or any(task.reason for task in tasks):
+            return None
+        return stall_reason(*self._run.status())
+
+    def remedy(self, tasks: Sequence[TaskView]) -> str | None:
+        """Returns what ends the waits that only another process can end."""
+        waits = [task for task in tasks if (task.reason or "").startswith(EXTERNAL_WAITS)]
+        if not waits or time.time() - self._run.began < NOTICE_DELAY:
+            return None
+        return next(iter(remedies(waits)), None)
+
+
+def follow(run: Watched, *, quiet: bool = False) -> None:
+    """Displays the run until it ends."""
     if quiet:
         while not run.ended(REFRESH_INTERVAL):
             pass
@@ -116,33 +111,33 @@ def follow(run: WatchedRun, *, quiet: bool = False) -> RunState:
         _live(run)
     else:
         _plain(run)
-    return run.handle.wait()
 
 
 # -- on a terminal ----------------------------------------------------------------------------------------------------
-def _live(run: WatchedRun) -> None:
+def _live(run: Watched) -> None:
     from rich.console import Console
     from rich.live import Live
 
     console = Console(no_color=not coloured(), highlight=False)
+    stall = Stall(run)
 
     def frame(*, ended: bool = False) -> Text:
         tasks, note = run.tasks(), None
         if not ended:
-            note = CANCELLING if run.interrupt.asked else run.stall_reason(tasks) or run.remedy(tasks)
+            note = CANCELLING if run.interrupted else stall.reason(tasks) or stall.remedy(tasks)
         room = max(console.size.height - 2 - (note is not None), 4)
-        tree = tree_lines(run.spec, run.handle.id, tasks, time.time(), run.began, room, run.progress(tasks))
+        tree = tree_lines(run.spec, run.run_id, tasks, time.time(), run.began, room, run.progress(tasks))
         return as_text([*tree, [(note, "yellow")]] if note is not None else tree)
 
     with (
-        run.interrupt.display(),
+        run.display(),
         Live(frame(), console=console, auto_refresh=False, transient=False, vertical_overflow="crop") as live,
     ):
         while not run.ended(REFRESH_INTERVAL):
-            for line in run.queue.take():
+            for line in run.new_lines():
                 live.console.print(as_text([line]), soft_wrap=True)
             live.update(frame(), refresh=True)
-        if run.interrupt.asked:  # shown even if the run has ended at once
+        if run.interrupted:  # shown even if the run has ended at once
             live.update(frame(), refresh=True)
         for line in run.remaining_lines():
             live.console.print(as_text([line]), soft_wrap=True)
@@ -186,17 +181,18 @@ def _states(found: Sequence[Node]) -> dict[TaskState, int]:
 
 
 # -- in a pipe --------------------------------------------------------------------------------------------------------
-def _plain(run: WatchedRun) -> None:
-    print_line(f"run {run.handle.id} of {workflow_name(run.spec.full_name)}")
+def _plain(run: Watched) -> None:
+    print_line(f"run {run.run_id} of {workflow_name(run.spec.full_name)}")
     seen: set[str] = set()
     waits: dict[str, float] = {}
     printed: str | None = None
+    stall = Stall(run)
     remedies_printed: set[str] = set()
     while not run.ended(REFRESH_INTERVAL):
-        _print_all(run.queue.take())
+        _print_all(run.new_lines())
         _print_ended(run, seen)
         _print_waiting(run, waits, remedies_printed)
-        if (reason := run.stall_reason(run.tasks())) is not None and reason != printed:
+        if (reason := stall.reason(run.tasks())) is not None and reason != printed:
             print_line([(reason, "yellow")])
             printed = reason
     _print_all(run.remaining_lines())
@@ -208,7 +204,7 @@ def _print_all(lines: Sequence[Line]) -> None:
         print_line(line)
 
 
-def _print_ended(run: WatchedRun, seen: set[str]) -> None:
+def _print_ended(run: Watched, seen: set[str]) -> None:
     """Prints a line for each task that has ended since; of the items of mapped tasks only for those that failed."""
     for node in nodes(run.spec, run.tasks()):
         if node.task.state.terminal and node.task.name not in seen:
@@ -218,7 +214,7 @@ def _print_ended(run: WatchedRun, seen: set[str]) -> None:
                 print_line(line)
 
 
-def _print_waiting(run: WatchedRun, waits: dict[str, float], printed: set[str]) -> None:
+def _print_waiting(run: Watched, waits: dict[str, float], printed: set[str]) -> None:
     """Prints a line for each task that waits for another process, and for the first tasks of a run of which none has
     begun, with the remedies that are not in ``printed``. ``waits`` has the start of each wait, by task."""
     now, found = time.monotonic(), nodes(run.spec, run.tasks())

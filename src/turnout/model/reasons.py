@@ -31,6 +31,8 @@ run, whose limits have rows of their own, and of an item whose group runs as man
 MAX_ACTIVE_STEPS = "limit:max_active_steps"
 """The reason of a task whose run has as many tasks at work as its workflow allows."""
 NO_WORKER_MATCHES = "no_worker_matches"
+WAITING_FOR_ITS_WORKER = "waiting_for_its_worker"
+"""The reason of a task whose run stays on one worker, which is not connected here and whose lease is not over."""
 HUB_UNAVAILABLE = "hub_unavailable"
 """The reason of a task that goes to workers while its owner has no hub that is up."""
 PAUSED, CANCELLED = "paused", "cancelled"
@@ -73,6 +75,10 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
     NO_WORKER_MATCHES: WaitReason(
         "No connected worker has the handler and the labels that the reason names.",
         "Start a worker with this handler and these labels, or correct the task's worker selector.",
+    ),
+    WAITING_FOR_ITS_WORKER: WaitReason(
+        "The run stays on one worker (``affinity``). That worker is not connected, and its lease is not over.",
+        "Wait: once the lease of the worker is over, the run goes to any worker with the labels that the reason names.",
     ),
     HUB_UNAVAILABLE: WaitReason(
         "The task goes to workers, and the hub of the run's owner is not up, or not configured with "
@@ -159,8 +165,20 @@ def no_worker_matches(labels: Mapping[str, str], handler: str) -> str:
     >>> no_worker_matches({"gpu": "true"}, "train")
     'no_worker_matches{gpu=true} handler train'
     """
-    labelled = ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
-    return f"{NO_WORKER_MATCHES}{{{labelled}}} handler {handler}"
+    return f"{NO_WORKER_MATCHES}{{{_labelled(labels)}}} handler {handler}"
+
+
+def waiting_for_its_worker(name: str, labels: Mapping[str, str]) -> str:
+    """Returns the reason of a task whose run stays on the worker of this name, with the labels of any later one.
+
+    >>> waiting_for_its_worker("north-1", {"zone": "north"})
+    'waiting_for_its_worker{north-1; zone=north}'
+    """
+    return f"{WAITING_FOR_ITS_WORKER}{{{name}; {_labelled(labels)}}}"
+
+
+def _labelled(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(labels.items()))
 
 
 def waits_for_limits(names: Sequence[str]) -> str:

@@ -67,6 +67,9 @@ class ServerSettings(Settings, frozen=True, kw_only=True):
     """Threads that read the database for requests."""
     store_timeout: Seconds = 0.9
     """Seconds that a request waits for a database that does not answer while others already wait in vain."""
+    drain: NonNegativeSeconds = 2.0
+    """Seconds in which a server that stops still answers, `/readyz` and new runs with 503, before it closes its port;
+    none on a loopback address that no connection uses and whose `/readyz` was not asked for in the last minute."""
     stop_grace: NonNegativeSeconds = 5.0
     """Seconds that open requests get to finish when the server stops."""
 

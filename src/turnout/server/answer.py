@@ -15,6 +15,7 @@ from turnout.server.audit import Audit
 from turnout.server.caller import Head
 from turnout.server.exchange import Exchange
 from turnout.server.problems import MEDIA_TYPE, problem_of
+from turnout.server.shutdown import Shutdown
 
 log = logging.getLogger("turnout.server")
 
@@ -38,11 +39,12 @@ SIGN_IN = "/api/v1/session"
 class Answer:
     """Sends one answer: adds headers, and stores the audit entry of a change before the caller learns of it."""
 
-    def __init__(self, audit: Audit, head: Head, exchange: Exchange, send: Send) -> None:
+    def __init__(self, audit: Audit, head: Head, exchange: Exchange, send: Send, shutdown: Shutdown) -> None:
         self._audit = audit
         self._head = head
         self._exchange = exchange
         self._send = send
+        self._shutdown = shutdown
         self._began = time.perf_counter()
         self._recorded = False
 
@@ -70,6 +72,8 @@ class Answer:
         headers = [(bytes(name).lower(), bytes(value)) for name, value in given]
         present = {name for name, _ in headers}
         added = {**SECURITY_HEADERS, "x-request-id": self._exchange.request_id}
+        if self._shutdown.begun:
+            added["connection"] = "close"  # the next request goes to a server that stays
         if self._exchange.secure:
             added["strict-transport-security"] = STRICT_TRANSPORT
         return headers + [

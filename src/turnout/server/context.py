@@ -16,6 +16,7 @@ from turnout.server.deliveries import Deliveries
 from turnout.server.event_streams import EventStreams
 from turnout.server.run_metrics import RunMetrics
 from turnout.server.run_source import RunFacts
+from turnout.server.shutdown import Shutdown
 from turnout.server.store_probe import StoreProbe
 from turnout.server.streams import Streams
 
@@ -39,7 +40,11 @@ class ServerContext:
         self.probe = StoreProbe(core.store)
         self.deliveries = Deliveries(core, settings, self.in_thread)
         self.run_metrics = RunMetrics(core.store)
-        self.stopping = False
+        self.shutdown = Shutdown(settings)
+
+    @property
+    def stopping(self) -> bool:
+        return self.shutdown.begun
 
     @property
     def store(self) -> Store:
@@ -51,8 +56,9 @@ class ServerContext:
         return await loop.run_in_executor(self._threads, lambda: call(*args, **kwargs))
 
     def stop(self) -> None:
-        """Tells open streams to reconnect elsewhere, and makes ``/readyz`` answer 503. Called on the server's loop."""
-        self.stopping = True
+        """Tells open streams to reconnect elsewhere, ends waits for runs, and has ``/readyz`` and new runs answered
+        with 503. Called on the server's loop."""
+        self.shutdown.begin()
         self.streams.stop()
 
     def close(self) -> None:

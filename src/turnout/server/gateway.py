@@ -21,6 +21,7 @@ from turnout.server.answer import Answer
 from turnout.server.caller import CSRF_HEADER, PROBES, Head, bearer_of, check_head, cookie_of, sender_of
 from turnout.server.context import ServerContext
 from turnout.server.exchange import KEY, Caller, Exchange
+from turnout.server.shutdown import stopping_error
 
 log = logging.getLogger("turnout.server")
 
@@ -51,7 +52,7 @@ class Gateway:
         head = head_of(scope)
         exchange = Exchange(_request_id(head))
         scope[KEY] = exchange  # type: ignore[literal-required]
-        answer = Answer(self._context.audit, head, exchange, send)
+        answer = Answer(self._context.audit, head, exchange, send, self._context.shutdown)
         self._in_flight += 1
         try:
             async with asyncio.timeout(seconds(self._settings.request_timeout)) as exchange.deadline:
@@ -62,6 +63,11 @@ class Gateway:
             await answer.refuse(_timed_out(exchange, seconds(self._settings.request_timeout)))
         except TurnoutError as error:
             await answer.refuse(error)
+        except asyncio.CancelledError:
+            # The grace of open requests is over. The task ends with the answer, so nothing waits for its cancellation.
+            if not self._context.stopping:
+                raise
+            await answer.refuse(stopping_error("the server stopped before it could answer; what it began may go on"))
         except Exception as error:
             path = printable_line(masked(head.path))
             log.exception("request %s: %s %s failed", exchange.request_id, head.method, path)

@@ -67,6 +67,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "request_timeout": 503,
     "slow_request": 408,
     "not_ready": 503,
+    "server_stopping": 503,
     "runner_closed": 503,
     "role_too_low": 403,
     "origin_not_allowed": 403,

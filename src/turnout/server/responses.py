@@ -82,6 +82,7 @@ KNOWN: dict[str, TurnoutError] = {
         RequestError("1000 streams are open already, the most that this server serves", code="too_many_streams"),
         StoreUnreachable("the database cannot be reached"),
         RequestError("the server is not ready: not store_answers", code="not_ready"),
+        RequestError("the server is stopping and takes no new runs", code="server_stopping"),
         AccessDenied("this token is unknown here: check that all of it was copied", code="unknown_token"),
         AccessDenied("the token 'ci' was revoked", code="revoked_token"),
         AccessDenied("the token 'ci' has expired", code="expired_token"),

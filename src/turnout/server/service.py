@@ -8,7 +8,7 @@ import logging
 import math
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
@@ -27,6 +27,8 @@ KEEP_ALIVE = 30
 START_TIMEOUT = 10.0
 TICK = 1.0
 """Seconds between two updates of the date in answers."""
+ANSWER_TIMEOUT = 1.0
+"""Seconds in which requests that were given up are answered."""
 BACKLOG = 1_024
 
 
@@ -68,15 +70,28 @@ class ApiServer:
         if not self._running.wait(START_TIMEOUT) or self._failure is not None:
             raise TurnoutError("the server of the API did not start; its log has the cause", code="server_failed")
 
+    def drain(self) -> None:
+        """Answers requests for as long as a drain takes, so that callers learn that the server stops: streams are told
+        to reconnect, waits for runs end, and new runs are refused."""
+        if self._call(self._context.stop):
+            self._thread.join(self._context.shutdown.drain_time(len(self._server.server_state.connections)))
+
     def stop(self) -> None:
         """Tells streams to reconnect, lets open requests finish within their grace, and ends."""
-        if self._loop is not None and self._thread.is_alive():
-            with contextlib.suppress(RuntimeError):  # its loop has ended by itself
-                self._loop.call_soon_threadsafe(self._context.stop)
-                self._loop.call_soon_threadsafe(self._server.stop)
+        if self._call(self._context.stop) and self._call(self._server.stop):
             self._thread.join(seconds(self._context.settings.stop_grace) + START_TIMEOUT)
         self._listener.close()
         self._context.close()
+
+    def _call(self, call: Callable[[], object]) -> bool:
+        """Calls on the server's loop. Returns False if the loop has ended by itself, or never began."""
+        if self._loop is None or not self._thread.is_alive():
+            return False
+        try:
+            self._loop.call_soon_threadsafe(call)
+        except RuntimeError:
+            return False
+        return True
 
     def _run(self) -> None:
         try:
@@ -95,6 +110,8 @@ class ApiServer:
         self._running.set()
         try:
             await serving
+            if answers := set(self._server.server_state.tasks):  # of requests whose grace is over
+                await asyncio.wait(answers, timeout=ANSWER_TIMEOUT)
         finally:
             await self._context.access.write_uses()
 

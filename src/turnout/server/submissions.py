@@ -16,6 +16,7 @@ from turnout.server.api.types.runs import StartedRun, StartRequest, run_of
 from turnout.server.context import ServerContext
 from turnout.server.named_workflows import named_definition
 from turnout.server.preconditions import IDEMPOTENCY_KEY, idempotency_key
+from turnout.server.shutdown import Shutdown
 
 MAX_WAIT = 300.0
 """Seconds that a request may wait for the end of a run."""
@@ -33,9 +34,10 @@ def checked_key(key: str | None) -> str | None:
 
 
 async def submit(context: ServerContext, request: Callable[[], Submission], wait: float | None = None) -> StartedRun:
-    """Hands in a request, and returns once the run is durable; with ``wait``, once it has ended or that many seconds
-    are over."""
+    """Hands in a request, and returns once the run is durable; with ``wait``, once it has ended, that many seconds are
+    over or the server stops. Raises RequestError if the server stops already."""
     core = context.core
+    context.shutdown.check_open()
 
     def hand_in() -> Submission:
         made = request()
@@ -45,17 +47,18 @@ async def submit(context: ServerContext, request: Callable[[], Submission], wait
     submission = await context.in_thread(hand_in)
     run_id = await submission.accepted.wait()
     created = run_id == submission.new.run_id
-    ended = wait is not None and await _ended(submission, wait)
+    ended = wait is not None and await _ended(submission, wait, context.shutdown)
     return await context.in_thread(_started, core, submission, run_id, created=created, ended=ended)
 
 
-async def _ended(submission: Submission, wait: float) -> bool:
+async def _ended(submission: Submission, wait: float, shutdown: Shutdown) -> bool:
+    waits = [asyncio.ensure_future(each.wait()) for each in (submission.final, shutdown)]
     try:
-        async with asyncio.timeout(min(wait, MAX_WAIT)):
-            await submission.final.wait()
-    except TimeoutError:
-        return submission.final.done()
-    return True
+        await asyncio.wait(waits, timeout=min(wait, MAX_WAIT), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waits:
+            each.cancel()
+    return waits[0].done() and not waits[0].cancelled() and waits[0].exception() is None
 
 
 def _started(core: Core, submission: Submission, run_id: str, *, created: bool, ended: bool) -> StartedRun:

@@ -85,6 +85,8 @@ def test_a_task_that_waits_says_for_whom_or_why() -> None:
         ("no_worker_matches{gpu=true} handler train", None,
          "waits for a worker with gpu=true and handler train (no_worker_matches)"),
         ("no_worker_matches{} handler train", None, "waits for a worker with handler train (no_worker_matches)"),
+        ("waiting_for_its_worker{north-1; zone=north}", None,
+         "stays on worker north-1 until its lease ends, then on any with zone=north (waiting_for_its_worker)"),
         ("waiting_for_poller", "night", "waits for a poller of night (waiting_for_poller)"),
         ("breaker_open", "gpu", "waits for executor gpu to recover (breaker_open)"),
         ("breaker_open{worker gpu-1, gpu-2}", None, "waits for worker gpu-1, gpu-2 to recover (breaker_open)"),

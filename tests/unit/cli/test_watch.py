@@ -6,7 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from turnout.cli.logs import LineQueue
-from turnout.cli.watch import WatchedRun, stall_reason
+from turnout.cli.watch import stall_reason
+from turnout.cli.watched_run import WatchedRun
 from turnout.model.deferral import Memo, write_memo
 from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.rows import TaskRow

@@ -19,6 +19,7 @@ from turnout.executors.workers.in_flight import attempt_of, token_of
 from turnout.executors.workers.settings import HubSettings
 from turnout.executors.workers.step_sender import CREDIT_TIMEOUT
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
+from turnout.model.labels import pinned
 from turnout.model.rows import Renewal, Session
 from turnout.model.spec import Body, TaskSpec
 from turnout.wire.documents import ResultMetadata, StepBatch, StepError, StepResult, StepResults
@@ -355,6 +356,23 @@ def test_what_has_just_come_may_wait() -> None:
         await desk.greet("idle")
         await desk.beat(*zip(tokens, ("running", "running", "waiting", "waiting"), strict=True), now=now)
         assert Started not in kinds(desk.said())
+
+    run(scenario)
+
+
+def test_a_run_that_stays_on_a_worker_which_is_gone_names_that_worker_and_what_comes_after_it() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet("0e1d", name="north-1")
+        (worker,) = desk.hub.protocol.workers
+        pool = desk.hub.pool
+        selector = pool.selector("h", pinned({"zone": "north"}, worker))
+        assert pool.wait_reason(selector).startswith("no_worker_matches"), "it is connected, without that label"
+        desk.hub.protocol.workers.clear()
+        pool.changed()
+        assert pool.wait_reason(selector) == "waiting_for_its_worker{north-1; zone=north}"
+        unknown = pool.selector("h", pinned({"zone": "north"}, "0f3a"))
+        assert pool.wait_reason(unknown) == "waiting_for_its_worker{0f3a; zone=north}"
 
     run(scenario)
 

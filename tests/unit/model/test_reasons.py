@@ -11,6 +11,7 @@ WAITS = (
     reasons.NO_CAPACITY,
     reasons.WAITING_FOR_POLLER,
     reasons.NO_WORKER_MATCHES,
+    reasons.WAITING_FOR_ITS_WORKER,
     reasons.BREAKER_OPEN,
     reasons.LIMIT,
     reasons.WAITING_TO_RUN_ALONE,

@@ -12,17 +12,22 @@ from turnout.contracts.executor import Work
 from turnout.executors.workers.exclusive import ExclusiveWorkers
 from turnout.executors.workers.in_flight import InFlight
 from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of
+from turnout.model.labels import WORKER_LABEL, unpinned
 from turnout.model.reasons import (
     NO_CAPACITY,
     WAITING_TO_RUN_ALONE_ON_A_WORKER,
     breaker_open_on_workers,
     no_worker_matches,
+    waiting_for_its_worker,
 )
 from turnout.model.rows import Session
 from turnout.model.workers import WorkerFacts, WorkerReport
 from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.step_codec import handler_of
 from turnout.wire.worker_entries import WorkerEntry
+
+MAX_REMEMBERED_NAMES = 10_000
+"""Names of workers that are known by id; all are forgotten at once when there are more."""
 
 
 class WorkerSelector(msgspec.Struct, frozen=True):
@@ -61,12 +66,17 @@ class WorkerPool:
         self._reserved: Counter[str] = Counter()
         self._by_selector: dict[str, Candidates] = {}
         """Cleared whenever a worker joins or leaves."""
+        self._names: dict[str, str] = {}
+        """Names of workers by id, also of some that have left: runs may still wait for them."""
         self._exclusive = ExclusiveWorkers(lambda worker: len(worker.out) + self._reserved[worker.id])
         self.capacity = 0
         """How many attempts all workers together take at once, as last counted."""
 
     def changed(self) -> None:
         self._by_selector.clear()
+        if len(self._names) > MAX_REMEMBERED_NAMES:
+            self._names.clear()
+        self._names.update((worker.id, name_of(worker)) for worker in self._protocol.workers.values())
         if self._exclusive:
             self._exclusive.keep(self._protocol.workers)
 
@@ -86,6 +96,9 @@ class WorkerPool:
         """Returns why such tasks wait: no worker matches, all that match are blocked, or all are busy."""
         known = self._candidates(selector)
         wanted, workers = known.wanted, known.workers
+        pinned_to = wanted.labels.get(WORKER_LABEL)
+        if pinned_to is not None and pinned_to not in self._protocol.workers:
+            return waiting_for_its_worker(self._names.get(pinned_to, pinned_to), unpinned(wanted.labels) or {})
         if not workers:
             return no_worker_matches(wanted.labels, ", ".join(dict.fromkeys((wanted.handler, *wanted.also))))
         if self._breakers.blocking and all(self._breakers.is_blocked(worker.id) for worker in workers):

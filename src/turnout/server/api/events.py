@@ -95,7 +95,11 @@ class EventsController(Controller):
     ) -> Stream:
         """The moves of the run (`run`) and of its tasks (`task`), and log lines (`log`): from the beginning, or from
         ``Last-Event-ID`` on. The last event is `end`, once the run has ended or was deleted. A position that is not
-        known any more is answered with `reset`, and the stream starts from the beginning."""
+        known any more is answered with `reset`, and the stream starts from the beginning.
+
+        Moves come in the order of their commits, and lines in the order in which they were stored; between the two
+        kinds there is no order: ``at`` says when each was. What is stored already comes in rounds of at most 500 moves
+        and 500 lines, in each the moves first: of a run that has ended, usually all moves and then all lines."""
         return await follow_run(context, caller, run_id, last_event_id)
 
 

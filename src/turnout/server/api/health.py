@@ -54,6 +54,7 @@ class HealthController(Controller):
     async def readyz(self, context: Context) -> Ready:
         """Answers 200 if the database answers, the orchestrator's session is alive and the server is not stopping;
         else 503."""
+        context.shutdown.note_probe()
         state = await readiness(context)
         if not all(state.values()):
             missing = ", ".join(name for name, holds in state.items() if not holds)

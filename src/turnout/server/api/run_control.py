@@ -39,7 +39,8 @@ Wait = Annotated[
     Parameter(
         ge=0,
         le=MAX_WAIT,
-        description="Seconds to wait for the end of the run. `ended` of the answer says whether it has ended.",
+        description="Seconds to wait for the end of the run, until the server stops at most. `ended` says "
+        "whether it has ended.",
     ),
 ]
 
@@ -57,6 +58,7 @@ class RunControl(BulkControl):
             *START,
             "too_busy",
             "hub_unavailable",
+            "server_stopping",
             status=(201, 200),
             takes_body=True,
             example=START_EXAMPLE,
@@ -66,7 +68,8 @@ class RunControl(BulkControl):
     async def start(
         self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None, wait: Wait = None
     ) -> Response[StartedRun]:
-        """Starts a run of a workflow by name, and answers once it is durable; with ``wait``, once it has ended."""
+        """Starts a run of a workflow by name, and answers once it is durable; with ``wait``, once it has ended, the
+        time is over or the server stops."""
         return _started(
             await submit(context, lambda: start_request(context.core, data, idempotency_key, enqueue=False), wait)
         )
@@ -81,6 +84,7 @@ class RunControl(BulkControl):
             *START,
             "too_busy",
             "hub_unavailable",
+            "server_stopping",
             status=(201, 200),
             takes_body=True,
             example=START_EXAMPLE,
@@ -166,6 +170,7 @@ class RunControl(BulkControl):
             *KEY,
             "too_busy",
             "hub_unavailable",
+            "server_stopping",
             status=(201, 200),
             example=START_EXAMPLE,
             description=STARTED,
@@ -192,6 +197,7 @@ class RunControl(BulkControl):
             *KEY,
             "too_busy",
             "hub_unavailable",
+            "server_stopping",
             status=(201, 200),
             example=START_EXAMPLE,
             description=STARTED,

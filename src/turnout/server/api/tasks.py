@@ -87,11 +87,14 @@ class TasksController(Controller):
         """The tasks of a run: where each runs or ran, why there, and what it waits for."""
 
         def read() -> TaskPage:
-            known = find(context, run_id).new.run_id
+            run = find(context, run_id)
+            known = run.new.run_id
             wanted = (known, sorted(set(states or ())), group)
             after = number_of(last_entry(cursor, "tasks", wanted))
             rows = context.store.tasks(known, outputs=False)[after:]
+            progress = {} if run.row.state.terminal else context.store.progress(known)
             found: list[TaskView] = []
+            following: str | None = None
             for number, row in enumerate(rows, after + 1):
                 if states and row.state not in states:
                     continue
@@ -99,8 +102,10 @@ class TasksController(Controller):
                     continue
                 found.append(task_view(row))
                 if len(found) == limit and number < after + len(rows):
-                    return TaskPage(tasks=found, next=cursor_of("tasks", wanted, str(number)))
-            return TaskPage(tasks=found)
+                    following = cursor_of("tasks", wanted, str(number))
+                    break
+            shown = {task.name: progress[task.name] for task in found if task.name in progress}
+            return TaskPage(tasks=found, next=following, progress=shown)
 
         return await context.in_thread(read)
 

@@ -18,6 +18,8 @@ class TaskPage(msgspec.Struct, frozen=True, kw_only=True):
 
     tasks: list[TaskView]
     next: str | None = None
+    progress: dict[str, str] = {}
+    """The latest progress of running tasks of the page, by name, as JSON: ``{"done": 3, "total": 10}``."""
 
 
 class GraphNode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
