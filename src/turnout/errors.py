@@ -61,6 +61,7 @@ TurnoutError
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
 │   ├── CommandNotFound
+│   ├── PrivateAddress         a request of an uploaded definition may not reach a private address
 │   └── SecretUnresolved       a secret of a step cannot be read on the machine that runs it
 └── TaskSignal                 raised by bodies to report how an attempt ended
     ├── RetryAfter
@@ -510,6 +511,13 @@ class CommandNotFound(CommandFailed):
     Remedy: install the program where the task runs, or give its full path."""
 
     code = "command_not_found"
+
+
+class PrivateAddress(CommandFailed):
+    """Raised when a request of an uploaded definition would reach a private network, or the machine itself, from the
+    server. Remedy: run the step on a worker, or set ``allow_local_execution`` and upload the definition again."""
+
+    code = "private_address"
 
 
 class SecretUnresolved(CommandFailed):

@@ -292,3 +292,33 @@ def test_a_bound_definition_is_refused_where_no_hub_is_configured(sqlite_url: st
         answer: Any = running.client("operator").post("/api/v1/runs", json={"workflow": "bound"})
         assert code(answer) == (503, "remote_only_without_hub")
         assert running.core.store.runs() == []
+
+
+def test_an_uploaded_definition_makes_requests_from_the_server_to_public_addresses_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SERVER_ONLY", "hidden")
+    text = (
+        "params: [{name: HOST}]\n"
+        "steps:\n"
+        "  - name: call\n"
+        "    http: {url: 'http://${HOST}/', headers: {X-Seen: 'at ${SERVER_ONLY}'}}\n"
+        "    preconditions: {condition: 'at ${SERVER_ONLY}', expected: at}\n"
+    )
+    with running_api(definitions=DefinitionSettings()) as running:
+        client, operator = running.client("author"), running.client("operator")
+        refused = put(client, "constant", "steps:\n  - name: a\n    http: http://127.0.0.1:9/\n")
+        assert code(refused) == (403, "local_execution_refused")
+        [finding] = [each for each in refused.json()["findings"] if each["severity"] == "error"]
+        assert (finding["code"], finding["line"], finding["column"]) == ("local_http", 3, 11)
+        assert put(client, "asks", text).status_code == 201
+        port = running.client("viewer").base_url.port
+        for host in (f"localhost:{port}", f"127.0.0.1:{port}"):
+            run = operator.post("/api/v1/runs?wait=20", json={"workflow": "asks", "input": {"HOST": host}}).json()[
+                "run"
+            ]
+            [task] = operator.get(f"/api/v1/runs/{run['id']}/tasks").json()["tasks"]
+            assert (run["state"], task["state"]) == ("failed", "failed")
+            attempt = running.runner.get(run["id"]).tasks()[0]
+            assert attempt.error is not None and attempt.error.code == "private_address"
+            assert "127.0.0.1" in attempt.error.message

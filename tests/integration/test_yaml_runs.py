@@ -99,7 +99,8 @@ def ended(root: Path) -> Iterator[dict[str, Ended]]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    tasks = {f"yaml_tasks:{each.name}": each for each in (yaml_tasks.add, yaml_tasks.join, yaml_tasks.broken)}
+    declared = (yaml_tasks.add, yaml_tasks.join, yaml_tasks.described, yaml_tasks.broken)
+    tasks = {f"yaml_tasks:{each.name}": each for each in declared}
     found: dict[str, Ended] = {}
     workflows: list[Any] = []
     with Runner(f"sqlite:///{root}/runs.db", workflows=[]) as runner:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from turnout import task
+
+
+@dataclass
+class Order:
+    id: int
+    paid: bool
+    rate: float | None = None
 
 
 @task
@@ -13,6 +22,11 @@ def add(first: int, second: int = 0) -> int:
 @task
 def join(parts: list[object]) -> str:
     return ",".join(map(str, parts))
+
+
+@task
+def described(order: Order) -> str:
+    return repr(order)
 
 
 @task

@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from turnout.authoring.workflow import Workflow
-from turnout.errors import InvalidInput, InvalidWorkflow
+from turnout.errors import InvalidWorkflow
 from turnout.model.annotations import converter_of, strip_annotation
 from turnout.model.durations import seconds
 from turnout.model.inputs import Problem, examine, input_error
@@ -72,27 +72,6 @@ def parse_parameters(
     if problems or found:
         raise input_error(spec.name, [*problems, *found])
     return {name: value for name, value in values.items() if name in given}
-
-
-def named_arguments(workflow: Workflow[..., Any], arguments: Iterable[str]) -> list[str]:
-    """Returns arguments of a command line as ``["key=value", …]``: one without a key gets the next parameter's.
-
-    Only a declared name before ``=`` is a key: ``a=b`` may be a value.
-    """
-    names = {each.name for each in workflow.spec.params}
-    pairs: list[str] = []
-    left = list(workflow.source.positional)
-    for argument in arguments:
-        name, equals, _ = argument.partition("=")
-        if equals and name in names:
-            pairs.append(argument)
-            left = [each for each in left if each != name]
-        elif left:
-            pairs.append(f"{left.pop(0)}={argument}")
-        else:
-            message = f"{argument!r} is one argument too many: workflow {workflow.name!r} takes {len(names)}"
-            raise InvalidInput(message, code="unknown_parameter", value=argument)
-    return pairs
 
 
 def _read(text: str, annotation: Any) -> Any:

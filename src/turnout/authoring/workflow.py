@@ -23,6 +23,7 @@ from turnout.authoring.workflow_sources import ContextSource, FunctionSource, So
 from turnout.errors import DefinitionError, InvalidWorkflow, TurnoutError
 from turnout.model.durations import Duration
 from turnout.model.spec import Affinity, Body, TaskSpec, WorkerSelector, WorkflowSpec
+from turnout.model.step_containment import contained
 from turnout.model.validation import validate
 
 P = ParamSpec("P")
@@ -115,7 +116,7 @@ class Workflow(Generic[P, R]):
         tasks = self.tasks
         spec = defaults.applied(self.spec_for(tenant), tasks)
         if remote_only:
-            spec = msgspec.structs.replace(spec, remote_only=True)
+            spec = msgspec.structs.replace(spec, remote_only=True, tasks=tuple(map(contained, spec.tasks)))
         return Definition(self, spec, tasks, self.source)
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from turnout.authoring.parameters import named_arguments, parse_parameters
+from turnout.authoring.parameters import parse_parameters
 from turnout.cli.database import open_store
 from turnout.cli.foreground import (
     database_wait_notice,
@@ -16,7 +16,7 @@ from turnout.cli.foreground import (
 )
 from turnout.cli.outcome import Hints
 from turnout.cli.run_code import workflows_of
-from turnout.cli.run_input import input_file
+from turnout.cli.run_input import input_file, named_values
 from turnout.cli.service import Rerun, Start
 from turnout.errors import InvalidTarget
 from turnout.model.durations import seconds
@@ -31,7 +31,8 @@ def start_run(start: Start, database: str | None, *, as_json: bool, quiet: bool 
     config = configuration()
     limit = None if start.timeout is None else seconds(start.timeout, "--timeout")
     workflow = find_workflow(start.target, config.get("workflows") or (), (config.root,))
-    pairs = [*named_arguments(workflow, start.arguments), *start.parameters]
+    names = [each.name for each in workflow.spec.params]
+    pairs = [*named_values(names, workflow.source.positional, start.arguments), *start.parameters]
     input = parse_parameters(workflow, pairs, input_file(start.file))
     with foreground_runner(config, database, [workflow], as_json=as_json, drives=start.waits) as foreground:
         runner = foreground.runner

@@ -116,5 +116,5 @@ def input_of(
             declared = []
         texts = [each.name for each in declared if each.schema.get("type") == "string" or each.type == "str"]
         names = [each.name for each in declared]
-        given |= untyped_parameters([*named_values(names, arguments), *pairs], texts)
+        given |= untyped_parameters([*named_values(names, names, arguments), *pairs], texts)
     return given

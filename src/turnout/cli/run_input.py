@@ -39,13 +39,15 @@ def input_file(file: str | None) -> Mapping[str, Any]:
     return found
 
 
-def named_values(names: Sequence[str], arguments: Iterable[str]) -> list[str]:
-    """Returns arguments as ``["key=value", …]``: one without a declared key gets that of the next parameter.
+def named_values(names: Sequence[str], positional: Sequence[str], arguments: Iterable[str]) -> list[str]:
+    """Returns arguments as ``["key=value", …]``: one without a key gets that of the next positional parameter.
 
-    >>> named_values(["day", "limit"], ["monday", "limit=10"])
+    Only a declared name before ``=`` is a key: ``a=b`` may be a value.
+
+    >>> named_values(["day", "limit"], ["day", "limit"], ["monday", "limit=10"])
     ['day=monday', 'limit=10']
     """
-    left, pairs = list(names), list[str]()
+    left, pairs = list(positional), list[str]()
     for argument in arguments:
         name, equals, _ = argument.partition("=")
         if equals and name in names:

@@ -26,7 +26,7 @@ STRICT = "strict_selectors does not let it run locally"
 """Part of the reason of a decision for workers without a hub."""
 
 REMOTE_ONLY = "the definition may run on workers only"
-"""The reason of every task of a workflow with ``remote_only``, but handlers."""
+"""The reason of every task of a workflow with ``remote_only``, but handlers and contained steps."""
 
 MODE = "default_execution_mode"
 MODES = ("local", "distributed")
@@ -147,6 +147,9 @@ def _remote_only(question: Question) -> Outcome:
     if question.task.body.kind == HANDLER:
         return "a handler is never part of an orchestrator"
     selector, where = question.selector()
+    step = question.task.body.step
+    if step is not None and step.contained and (selector == "local" or not question.settings.hub_configured):
+        return "it makes requests to public addresses only, or none"
     labels = selector if isinstance(selector, dict) else None
     asked = f", worker_selector {shown(labels)} on the {where}" if labels else ""
     missing = "" if question.settings.hub_configured else f", {NO_HUB}"

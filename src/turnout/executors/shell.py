@@ -6,6 +6,8 @@ import os
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from turnout.contracts.executor import Work
 from turnout.errors import CommandFailed, CommandNotFound
 from turnout.executors.command import Commands
@@ -26,14 +28,24 @@ class ShellExecutor(SubprocessExecutor):
     kinds: frozenset[str] = frozenset({"shell"})
 
     def __init__(
-        self, commands: int = 32, *, grace: Duration = 5.0, name: str = "shell", max_output_bytes: int = MAX_BYTES
+        self,
+        commands: int = 32,
+        *,
+        grace: Duration = 5.0,
+        name: str = "shell",
+        max_output_bytes: int = MAX_BYTES,
+        in_worker: bool = False,
     ) -> None:
         super().__init__(name, commands, grace, max_output_bytes)
+        self._in_worker = in_worker
+        """True: steps of uploaded definitions are not restricted."""
 
     async def _run(self, attempt: RunningAttempt, work: Work) -> ExecutionResult:
         step = work.task.body.step
         if step is not None:
             commands = Commands(attempt, work, self.grace, step.stop_signal)
+            if self._in_worker and step.contained:
+                step = msgspec.structs.replace(step, contained=False)
             return await StepRun(attempt, work, step, commands, _about(work), self._max_output_bytes).run()
         spec = work.task.body.shell
         assert spec is not None, "a shell body has its command"

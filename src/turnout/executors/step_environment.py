@@ -16,7 +16,7 @@ from turnout.model.dotenv import parse_dotenv
 from turnout.model.interpolation import Text, as_text, commands_in, filled, references_in
 from turnout.model.secret_mask import Masker
 from turnout.model.shell import Command
-from turnout.model.step import ITEM, MAX_VARIABLE, OUTPUTS, PARAMS, STEPS, Secret, StepSpec
+from turnout.model.step import ITEM, ITEM_NAME, MAX_VARIABLE, OUTPUTS, PARAMS, STEPS, Secret, StepSpec
 from turnout.model.variables import is_variable
 
 MAX_SECRET = 64 * 1024
@@ -32,7 +32,7 @@ class StepEnvironment:
         self._work = work
         self._step = step
         self._commands = commands
-        self.variables: dict[str, str] = {**os.environ, **about}
+        self.variables: dict[str, str] = {**about} if step.contained else {**os.environ, **about}
         self.values: dict[str, Any] = {}
         self.cwd: str | None = None
         self.masker = Masker(())
@@ -44,7 +44,7 @@ class StepEnvironment:
         self._set_all(arguments.get(PARAMS) or {})
         self._set_all(arguments.get(OUTPUTS) or {})
         if ITEM in arguments:
-            self._set("ITEM", arguments[ITEM])
+            self._set(ITEM_NAME, arguments[ITEM])
         for name, result in (arguments.get(STEPS) or {}).items():
             self.values[name] = result
         self.cwd = self._early_folder()
@@ -85,7 +85,8 @@ class StepEnvironment:
         return self.command(argv)
 
     def command(self, argv: list[str]) -> Command:
-        return Command(argv, self.variables, self.cwd)
+        # The variables of a contained step must not change how the program that makes its request starts.
+        return Command(argv, dict(os.environ) if self._step.contained else self.variables, self.cwd)
 
     async def set_output(self, name: str, value: Any) -> None:
         """Sets the variable of the step's own output, for the condition of a repetition."""

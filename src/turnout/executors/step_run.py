@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 
 from turnout.contracts.executor import Work
-from turnout.errors import CommandFailed, CommandNotFound, InputError
+from turnout.errors import CommandFailed, CommandNotFound, InputError, PrivateAddress
 from turnout.executors.command import Commands
 from turnout.executors.private_folder import PrivateFolder
 from turnout.executors.step_environment import StepEnvironment
@@ -72,17 +73,18 @@ class StepRun:
                     return ExecutionResult.skipped(self._work.event, self._masked(unmet_reason(check)))
             return await self._executed()
         except CommandFailed as error:
-            final = isinstance(error, CommandNotFound) or error.code in PERMANENT
+            final = isinstance(error, CommandNotFound | PrivateAddress) or error.code in PERMANENT
             return ExecutionResult.failed(self._work.event, self._described(error), retryable=not final)
         except InputError as error:
             return ExecutionResult.failed(self._work.event, self._described(error), retryable=False)
 
     async def _holds(self, check: Check) -> bool:
         if check.command is None:
-            return holds(check, text=await self._environment.fill(check.text))
+            # The search for a pattern in a long text must not keep the attempts beside this one waiting.
+            return await asyncio.to_thread(holds, check, text=await self._environment.fill(check.text))
         line = await self._environment.fill(check.command.text)
         done = await self._commands.output_of(self._environment.shell(line), MAX_VARIABLE)
-        return holds(check, code=done.code, text=done.stdout)
+        return await asyncio.to_thread(holds, check, code=done.code, text=done.stdout)
 
     # -- actions ------------------------------------------------------------------------------------------------------
     async def _executed(self) -> ExecutionResult:
@@ -146,15 +148,18 @@ class StepRun:
             "headers": headers,
             "body": None if body is None else as_text(body),
             "expected": request.expected,
-            "public_only": request.public_only,
+            "public_only": self._step.contained,
         }
         with PrivateFolder() as folder:
             folder.write("request.json", msgspec.json.encode(document).decode(), 0o600)
             argv = [sys.executable, "-I", HTTP_REQUEST, folder.path]
             code = await self._commands.run(environment.command(argv), streams.feed)
             response = folder.read("response.json")
-            if response:
-                self._extra["status"] = msgspec.json.decode(response)["status"]
+            found = msgspec.json.decode(response) if response else {}
+            if "refused" in found:
+                raise PrivateAddress(f"{found['refused']} is a private address, which this workflow may not reach")
+            if "status" in found:
+                self._extra["status"] = found["status"]
             return code
 
     # -- the end ------------------------------------------------------------------------------------------------------
@@ -169,16 +174,17 @@ class StepRun:
                 later = Defer(seconds=repeat_delay(step.repeat, executions), save={EXECUTIONS: executions})
                 return ExecutionResult.deferred(event, later, **self._times())
         if code:
-            return self._failed(code, stdout, stderr)
+            return await self._failed(code, stdout, stderr)
         return self._completed(code, stdout, stderr)
 
-    def _failed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
+    async def _failed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
         step, event = self._step, self._work.event
         retryable = not step.retry_codes or code in step.retry_codes
         error_code: str | None = None
         last = event.attempt >= event.max_attempts or not retryable
-        if step.tolerance is not None and last and tolerates(step.tolerance, code, stdout.text):
-            if step.tolerance.mark_success:
+        tolerance = step.tolerance if last else None
+        if tolerance is not None and await asyncio.to_thread(tolerates, tolerance, code, stdout.text):
+            if tolerance.mark_success:
                 return self._completed(code, stdout, stderr)
             error_code = CONTINUED
         error = CommandFailed(failure_message(code, stdout, stderr), code=error_code, exit_code=code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from urllib.parse import urlsplit
 
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _LOCAL_NAMES = ("localhost", "ip6-localhost", "ip6-loopback")
 _LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
@@ -20,6 +21,8 @@ def is_private_address(address: str) -> bool:
     except ValueError:
         return True
     mapped = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None)
+    if mapped is None and isinstance(found, ipaddress.IPv6Address) and found in _NAT64:
+        mapped = ipaddress.IPv4Address(int(found) & 0xFFFF_FFFF)
     return not (mapped or found).is_global or found.is_multicast
 
 

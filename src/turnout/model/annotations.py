@@ -47,6 +47,8 @@ class TypeAdapter(NamedTuple):
     is_json: bool
     """True if the annotated type is a JSON type: values are checked at most, never built."""
     annotation: Any
+    reads_text: bool = False
+    """True if ``convert`` takes a text for every type."""
 
 
 def type_adapter(annotation: Any) -> TypeAdapter:
@@ -224,7 +226,30 @@ def schema_of(annotation: Any) -> dict[str, Any]:
     try:
         return msgspec.json.schema(annotation, schema_hook=schema_hook)
     except Exception:
+        return _composed_schema(strip_annotation(annotation))
+
+
+def _composed_schema(annotation: Any) -> dict[str, Any]:
+    """Returns the schema of an annotation that msgspec refuses, made of the schemas of its parts."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    definitions: dict[str, Any] = {}
+
+    def part(kind: Any) -> dict[str, Any]:
+        schema = {} if strip_annotation(kind) is object else schema_of(kind)
+        definitions.update(schema.pop("$defs", {}))
+        return schema
+
+    if origin in (Union, types.UnionType):
+        made: dict[str, Any] = {"anyOf": [part(each) for each in args]}
+    elif origin in (list, set, frozenset) or (origin is tuple and len(args) == 2 and args[1] is ...):
+        made = {"type": "array", "items": part(args[0])}
+    elif origin is tuple:
+        made = {"type": "array", "prefixItems": [part(each) for each in args]}
+    elif origin is dict and args[0] is str:
+        made = {"type": "object", "additionalProperties": part(args[1])}
+    else:
         return {}
+    return {**made, "$defs": definitions} if definitions else made
 
 
 def _name(value: Any) -> str:

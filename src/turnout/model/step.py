@@ -12,6 +12,8 @@ from turnout.model.shell import MAX_CAPTURE
 PARAMS, OUTPUTS, STEPS, ITEM = "params", "outputs", "steps", "item"
 """The arguments of a step: the run's parameters, the outputs of earlier steps by variable, the results of earlier steps
 by id, and the item of a parallel step."""
+ITEM_NAME = "ITEM"
+"""The variable that has the item."""
 
 MAX_VARIABLE = 128 * 1024 - 256
 """Bytes of a variable, which the kernel bounds to 128 KiB with its name."""
@@ -47,8 +49,6 @@ class Request(msgspec.Struct, frozen=True, tag="http", omit_defaults=True):
     body: Value | None = None
     expected: tuple[int, ...] = ()
     """The statuses that count as success; empty: 200 to 299."""
-    public_only: bool = False
-    """True: addresses of private networks and of the machine itself are refused when the request is made."""
 
 
 class Evaluation(msgspec.Struct, frozen=True, tag="evaluation", omit_defaults=True):
@@ -60,6 +60,10 @@ class Evaluation(msgspec.Struct, frozen=True, tag="evaluation", omit_defaults=Tr
     """The source of the items instead: a list, JSON text of one, or text with an item a line or word."""
     mapped: bool = False
     """True: the output is a list for each argument, or of the items if there are no arguments."""
+    types: dict[str, dict[str, Any]] = {}
+    """The JSON schemas of arguments: a text is read as its schema asks. One without a schema stays as it is."""
+    step: str = ""
+    """The name of the step that follows."""
 
 
 Action: TypeAlias = Line | Program | Script | Request | Evaluation
@@ -181,6 +185,9 @@ class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     stop_signal: str = ""
     """The signal that ends it; empty: SIGTERM."""
     max_capture: int = MAX_CAPTURE
+    contained: bool = False
+    """True: outside of a worker it sees no variables of the machine, and its requests are refused at addresses of
+    private networks and of the machine itself."""
 
 
 # Built once, at import, for the reason that ``decode_spec`` has.

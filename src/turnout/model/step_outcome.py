@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from turnout.errors import CommandFailed, InvalidInput
+from turnout.errors import CommandFailed, InvalidInput, WrongType
+from turnout.model.annotations import ConversionError
 from turnout.model.interpolation import Reference, as_text, filled, items_in, looked_up
+from turnout.model.patterns import PatternError, pattern_of
 from turnout.model.retry import RetryPolicy, backoff_delay
 from turnout.model.selection import selected
 from turnout.model.shell import Captured
-from turnout.model.step import Check, Evaluation, Output, Repeat, Tolerance
+from turnout.model.step import ITEM_NAME, Check, Evaluation, Output, Repeat, Tolerance
 from turnout.model.step_values import value_of
+from turnout.model.text_values import read_value, shown_value
 
 PATTERN = "re:"
 MAX_SHOWN_CONDITION = 200
@@ -23,15 +25,22 @@ MAX_SHOWN_CONDITION = 200
 def matches(expected: str, text: str) -> bool:
     """True if the text is the expected one, or a part of it matches the pattern after ``re:``."""
     if expected.startswith(PATTERN):
-        return re.search(expected.removeprefix(PATTERN), text) is not None
+        return _has_match(expected, text)
     return text.strip() == expected.strip()
 
 
 def contains(pattern: str, text: str) -> bool:
     """True if the text contains this one, or a match of the pattern after ``re:``."""
     if pattern.startswith(PATTERN):
-        return re.search(pattern.removeprefix(PATTERN), text, re.MULTILINE) is not None
+        return _has_match(pattern, text, multiline=True)
     return pattern in text
+
+
+def _has_match(pattern: str, text: str, *, multiline: bool = False) -> bool:
+    try:
+        return pattern_of(pattern.removeprefix(PATTERN), multiline=multiline).search(text)
+    except PatternError as error:
+        raise InvalidInput(f"{pattern[:60]!r} is {error}", code="bad_pattern") from None
 
 
 def holds(check: Check, *, code: int | None = None, text: str = "") -> bool:
@@ -94,15 +103,32 @@ def output_value(output: Output, stdout: Captured) -> Any:
 
 
 # -- arguments of other tasks ----------------------------------------------------------------------------------------
-def evaluated(evaluation: Evaluation, values: Mapping[str, Any], item: str = "ITEM") -> dict[str, Any]:
-    """Returns the arguments of the task that follows: of a mapped one, a list for each."""
+def evaluated(evaluation: Evaluation, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of the task that follows: of a mapped one, a list for each. Raises WrongType for one that
+    does not fit."""
     if not evaluation.mapped:
-        return {name: value_of(each, values) for name, each in evaluation.arguments.items()}
+        return {name: _argument(evaluation, name, values) for name in evaluation.arguments}
     items = _items(evaluation, values)
     if not evaluation.arguments:
         return {"items": items}
-    scopes = [{**values, item: each} for each in items]
-    return {name: [value_of(each, scope) for scope in scopes] for name, each in evaluation.arguments.items()}
+    scopes = [{**values, ITEM_NAME: each} for each in items]
+    return {name: [_argument(evaluation, name, scope) for scope in scopes] for name in evaluation.arguments}
+
+
+def _argument(evaluation: Evaluation, name: str, values: Mapping[str, Any]) -> Any:
+    value = value_of(evaluation.arguments[name], values)
+    schema = evaluation.types.get(name)
+    if schema is None:
+        return value
+    try:
+        return read_value(value, schema)
+    except ConversionError as error:
+        raise WrongType(
+            f"argument {name!r} of step {evaluation.step!r} is {shown_value(value)}: it must be {error}",
+            task=evaluation.step,
+            parameter=name,
+            type=type(value).__name__,
+        ) from error
 
 
 def _items(evaluation: Evaluation, values: Mapping[str, Any]) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from turnout.model.interpolation import Reference, Text, filled, looked_up
+from turnout.model.interpolation import Reference, Text, filled, looked_up, references_in
 from turnout.model.step import Constant, Fields, Interpolated, Items, Value
 
 
@@ -50,6 +50,11 @@ def texts_in(value: Value) -> Iterator[Text]:
                 yield from texts_in(each)
         case Constant():
             return
+
+
+def references_of(value: Value) -> set[str]:
+    """Returns the names that the texts of the value refer to."""
+    return {each.name for text in texts_in(value) for each in references_in(text)}
 
 
 def is_constant(value: Value) -> bool:

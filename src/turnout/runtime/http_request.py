@@ -5,8 +5,8 @@ It is run by its path and imports nothing of Turnout but the module that knows p
     python http_request.py FOLDER
 
 FOLDER has ``request.json``. The body of the response goes to standard output, its status and headers to
-``response.json``. The exit code is 0 for an expected status, 22 for another, 6 if
-the address is not found or refused, 7 without a connection.
+``response.json``; a private address that was refused goes there as well. The exit code is 0 for an expected status,
+22 for another, 6 if the address is not found, 7 without a connection, 8 if it was refused.
 """
 
 from __future__ import annotations
@@ -23,9 +23,13 @@ from urllib.parse import urljoin, urlsplit
 MAX_REDIRECTS = 5
 CONNECT_TIMEOUT = 30.0
 CHUNK = 65_536
-UNEXPECTED_STATUS, NOT_FOUND, NO_CONNECTION = 22, 6, 7
+UNEXPECTED_STATUS, NOT_FOUND, NO_CONNECTION, REFUSED = 22, 6, 7, 8
 REDIRECTS = (301, 302, 303, 307, 308)
 _CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
+
+
+class RefusedAddress(Exception):
+    """Raised for an address that the request may not be sent to."""
 
 
 def main(folder: str) -> int:
@@ -35,7 +39,11 @@ def main(folder: str) -> int:
     url, method, headers = request["url"], request["method"], dict(request["headers"])
     body = None if request["body"] is None else request["body"].encode()
     for _ in range(MAX_REDIRECTS + 1):
-        response = _sent(url, method, headers, body, request["public_only"])
+        try:
+            response = _sent(url, method, headers, body, request["public_only"])
+        except RefusedAddress as refused:
+            _write_response(folder, {"refused": str(refused)})
+            _failed(f"{refused} is a private address", REFUSED)
         target = response.getheader("Location")
         if response.status not in REDIRECTS or target is None or response.status in request["expected"]:
             return _finished(folder, response, request["expected"])
@@ -82,7 +90,7 @@ def _address(host: str, port: int, public_only: bool) -> tuple[str, int]:
         _failed(f"{host!r} is not found: {error}", NOT_FOUND)
     address = str(found[0][4][0])
     if public_only and _is_private(address):
-        _failed(f"{host!r} is at {address}, a private address, which this workflow may not reach", NOT_FOUND)
+        raise RefusedAddress(address if address == host else f"{host} ({address})")
     return address, port
 
 
@@ -99,15 +107,19 @@ def _is_private(address: str) -> bool:
 
 def _finished(folder: str, response: http.client.HTTPResponse, expected: list[int]) -> int:
     fine = response.status in expected if expected else 200 <= response.status < 300
-    with open(os.path.join(folder, "response.json"), "w", encoding="utf-8") as file:
-        headers = {name.lower(): value for name, value in response.getheaders()}
-        json.dump({"status": response.status, "headers": headers}, file)
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    _write_response(folder, {"status": response.status, "headers": headers})
     while chunk := response.read(CHUNK):
         sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()
     if not fine:
         sys.stderr.write(f"status {response.status} {response.reason}\n")
     return 0 if fine else UNEXPECTED_STATUS
+
+
+def _write_response(folder: str, document: dict[str, Any]) -> None:
+    with open(os.path.join(folder, "response.json"), "w", encoding="utf-8") as file:
+        json.dump(document, file)
 
 
 def _failed(message: str, code: int) -> NoReturn:

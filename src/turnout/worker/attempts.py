@@ -41,7 +41,7 @@ class Attempts:
             if processes
             else ThreadExecutor(concurrency, concurrency, "worker", max_backlog=0)
         )
-        self._commands = ShellExecutor(concurrency, grace=grace, name="worker-shell")
+        self._commands = ShellExecutor(concurrency, grace=grace, name="worker-shell", in_worker=True)
         self._python.bind(self._loader)
         self._commands.bind(self._loader)
         if isinstance(self._python, ThreadExecutor):

@@ -27,7 +27,18 @@ CASES = {
     "a command": ("steps: [echo hi]", ["local_shell"]),
     "a script": ("steps: [{name: a, script: 'echo hi'}]", ["local_shell"]),
     "a declared task": ("steps: [{name: a, python: 'jobs:load'}]", ["local_python"]),
-    "a request": ("steps: [{name: a, http: {url: 'http://10.0.0.1/'}}]", ["local_http"]),
+    "a request to a private address": ("steps: [{name: a, http: {url: 'http://10.0.0.1/'}}]", ["local_http"]),
+    "a request to a public address": ("steps: [{name: a, http: {url: 'https://example.com/'}}]", []),
+    "a request to an address of the run": ("params: HOST=a\nsteps: [{name: a, http: {url: 'http://${HOST}/'}}]", []),
+    "a request with variables": ("env: {A: b}\nsteps: [{name: a, http: 'https://example.com/${A}'}]", []),
+    "a request with the output of a command": (
+        "env: {A: '`id`'}\nsteps: [{name: a, env: {B: $(id)}, http: 'https://example.com/${A}${B}'}]",
+        ["local_shell", "local_shell"],
+    ),
+    "a request with a secret and a file": (
+        "secrets: [{name: A, provider: env, key: B}]\nsteps: [{name: a, stdout: x, http: 'https://example.com/'}]",
+        ["local_file", "local_secret"],
+    ),
     "a handler": ("steps: [{name: a, handler: ship}]", []),
     "a child run": ("steps: [{name: a, call: other}]", []),
     "a handler with a condition": (

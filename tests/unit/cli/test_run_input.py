@@ -28,7 +28,10 @@ def test_what_is_no_pair_is_refused(pairs: list[str]) -> None:
 
 
 def test_arguments_take_the_names_of_parameters_in_their_order() -> None:
-    assert named_values(["day", "limit", "note"], ["monday", "note=x", "5"]) == ["day=monday", "note=x", "limit=5"]
-    assert named_values(["day"], ["other=5"]) == ["day=other=5"]
-    with pytest.raises(InvalidInput, match="one argument too many"):
-        named_values(["day"], ["a", "b"])
+    names = ["day", "limit", "note"]
+    assert named_values(names, names, ["monday", "note=x", "5"]) == ["day=monday", "note=x", "limit=5"]
+    assert named_values(["day"], ["day"], ["other=5"]) == ["day=other=5"]
+    assert named_values(["day", "by_name"], ["day"], ["by_name=1", "2"]) == ["by_name=1", "day=2"]
+    for positional in ([], ["day"]):
+        with pytest.raises(InvalidInput, match="one argument too many"):
+            named_values(["day"], positional, ["a", "b"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,8 @@ from turnout.dispatcher import (
 )
 from turnout.dispatcher.placement import lacks_hub
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
+from turnout.model.step import Request, StepSpec
+from turnout.model.step_containment import contained
 
 Make = Callable[..., Any]
 GPU = {"gpu": "true"}
@@ -358,6 +361,28 @@ def test_a_task_of_a_remote_only_workflow_goes_to_workers_whatever_else_is_said(
         with pytest.raises(HubUnavailable) as raised:
             require_hub(decision, settings, task.full_name)
         assert raised.value.code == "remote_only_without_hub"
+
+
+@pytest.mark.parametrize(
+    ("selector", "hub", "key"),
+    [
+        (None, False, "shell"),
+        ("local", False, "shell"),
+        ("local", True, "shell"),
+        (None, True, "workers"),
+        (GPU, True, "workers"),
+        (GPU, False, "shell"),
+    ],
+)
+def test_a_contained_step_of_a_remote_only_workflow_may_run_where_no_worker_is(
+    task_of: Make, workflow_of: Make, selector: Any, hub: bool, key: str
+) -> None:
+    step = StepSpec(actions=(Request(("https://example.com/",)),))
+    task = contained(msgspec.structs.replace(task_of(worker_selector=selector), body=Body("shell", "get", step=step)))
+    kinds = {"default": frozenset({"python"}), "shell": frozenset({"shell"})}
+    settings = PlacementSettings(hub_configured=hub, kinds=kinds, local_keys=("default", "shell"))
+    decision = decide(task, workflow_of(task, remote_only=True), settings, Router(RoutingConfig()))
+    assert decision.executor_key == key
 
 
 def test_a_handler_of_a_remote_only_workflow_goes_where_handlers_go(task_of: Make, workflow_of: Make) -> None:

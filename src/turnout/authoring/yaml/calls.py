@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from turnout.authoring.invocation import open_signature
@@ -35,12 +36,20 @@ def named_arguments(
         found = _from_items(step, names)
     known = [each.name for each in child.spec.params] if child is not None else names
     takes_any = step.handler is not None or (child is None and _takes_any(task))
-    for name in found if not takes_any else ():
-        if name not in known:
-            why = f"{where} has {name!r}, which {step.call or step.python!r} does not take{suggest(name, known)}"
-            reporter.report("error", "bad_arguments", why, where)
-            return None
-    return found
+    called = step.call or step.python
+    faults = [
+        f"{where} has {name!r}, which {called!r} does not take{suggest(name, known)}"
+        for name in (found if not takes_any else ())
+        if name not in known
+    ]
+    faults += [
+        f"{step.where} has no argument {name!r}, which {called!r} needs: write it under `params`"
+        for name in (_required(task, child) if step.handler is None else ())
+        if name not in found
+    ]
+    for why in faults:
+        reporter.report("error", "bad_arguments", why, where)
+    return None if faults else found
 
 
 def refuse_commands_only(step: StepDocument, kind: str, reporter: Reporter) -> None:
@@ -71,6 +80,14 @@ def _from_items(step: StepDocument, names: list[str]) -> dict[str, Any]:
         keys = dict.fromkeys(key for each in items for key in each)
         return {key: f"${{ITEM.{key}}}" for key in keys}
     return {names[0] if names else "item": "${ITEM}"}
+
+
+def _required(task: AnyTask, child: AnyWorkflow | None) -> list[str]:
+    if child is not None:
+        return [each.name for each in child.spec.params if each.required]
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = open_signature(task.function).parameters.values()
+    return [each.name for each in parameters if each.default is each.empty and each.kind not in variable]
 
 
 def _takes_any(task: AnyTask) -> bool:

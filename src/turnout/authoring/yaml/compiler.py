@@ -62,7 +62,7 @@ def compile_file(
         # Two files may have local sub-workflows of the same name.
         package = DEFAULT_PACKAGE if document is reading.documents[0] else reading.documents[0].name
         builder = TaskBuilder(document, reporter, tasks, workflows, made)
-        made[each] = _compiled(document, reporter, builder, text, f"{name}.yaml", package)
+        made[each] = _compiled(document, reporter, builder, text, f"{name}.yaml", marks[each], package)
         findings += reporter.findings
     findings.sort(key=lambda each: (each.source, each.line, each.column))
     sound = not has_errors(findings)
@@ -89,11 +89,17 @@ def _order(documents: Mapping[str, WorkflowDocument], marks: Mapping[str, Marks]
 
 
 def _compiled(
-    document: WorkflowDocument, reporter: Reporter, builder: TaskBuilder, text: str, where: str, package: str
+    document: WorkflowDocument,
+    reporter: Reporter,
+    builder: TaskBuilder,
+    text: str,
+    where: str,
+    marks: Marks,
+    package: str,
 ) -> YamlWorkflow:
     nodes = builder.build()
     source = YamlSource(document, nodes, builder.result(), builder.gate, where)
-    workflow = YamlWorkflow(document, source, text, package)
+    workflow = YamlWorkflow(document, source, text, marks, package)
     if not has_errors(reporter.findings):
         try:
             _ = workflow.spec

@@ -57,7 +57,10 @@ class ParallelForm(Form[Parallel]):
 
     def read(self, node: Node, where: str, reading: Reading) -> Parallel:
         if not isinstance(node, Table):
-            return self._made({"items": self._items.read(node, where, reading)})
+            found = self._items.read(node, where, reading)
+            for number, each in enumerate(node.nodes if isinstance(node, Items) else ()):
+                reading.places[f"{where}.items[{number}]"] = each.mark
+            return self._made({"items": found})
         fields = self.table.read_fields(node, where, reading)
         if "items" not in fields:
             why = f"{where} has no `items`: write {self._items.text}"

@@ -68,7 +68,7 @@ def _adapter(parameter: Parameter) -> TypeAdapter:
             raise ConversionError(f"write {right}")
         return made
 
-    return TypeAdapter(kind.__name__, convert, False, kind)
+    return TypeAdapter(kind.__name__, convert, False, kind, reads_text=True)
 
 
 def _converted(parameter: Parameter, value: Any) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnout.authoring.yaml.document import Condition, StepDocument, WorkflowDocument
+from turnout.authoring.yaml.document import Condition, StepDocument, Variable, WorkflowDocument
 from turnout.authoring.yaml.findings import Finding
 from turnout.authoring.yaml.marks import Marks
+from turnout.model.addresses import is_private_url
 
 _SUBSTITUTIONS = ("`", "$(")
 _REMEDY = "it may run on workers only, unless the server has allow_local_execution"
@@ -27,7 +28,7 @@ def _found(document: WorkflowDocument, hub: bool) -> Iterator[tuple[str, str, st
     if hub and pinned:
         yield "local_placement", "the workflow is pinned to the server by worker_selector local", "worker_selector"
     for step, where in local:
-        if hub and step.worker_selector == "local":
+        if hub and step.worker_selector == "local" and step.http is None:
             yield "local_placement", f"step {step.name!r} is pinned to the server", f"{where}.worker_selector"
         yield from _in_step(step, where)
     if any(_runs(document.preconditions)) and (pinned or not hub):
@@ -38,6 +39,8 @@ def _found(document: WorkflowDocument, hub: bool) -> Iterator[tuple[str, str, st
     for number, secret in enumerate(document.secrets):
         source = {"command": "a command", "file": "a file", "env": "a variable"}[secret.provider]
         yield "local_secret", f"the secret {secret.name} is read from {source} of the server", f"secrets[{number}]"
+    if any(step.http is not None for step, _ in local):
+        yield from _substitutions(document.env, "env")
     if document.dotenv:
         yield "local_dotenv", f"dotenv reads the file {document.dotenv[0]!r} of the server", "dotenv"
 
@@ -68,7 +71,9 @@ def _in_step(step: StepDocument, where: str) -> Iterator[tuple[str, str, str]]:
     if step.python is not None:
         yield "local_python", f"step {name} runs {step.python} on the server", f"{where}.python"
     if step.http is not None:
-        yield "local_http", f"step {name} sends a request from the server", f"{where}.http"
+        if "$" not in step.http.url and is_private_url(step.http.url):
+            yield "local_http", f"step {name} sends a request to a private address from the server", f"{where}.http"
+        yield from _substitutions(step.env, f"{where}.env")
     if any(_runs(step.preconditions)):
         yield "local_condition", f"a precondition of step {name} is a command on the server", f"{where}.preconditions"
     repeat = step.repeat_policy
@@ -83,6 +88,16 @@ def _in_step(step: StepDocument, where: str) -> Iterator[tuple[str, str, str]]:
     for key in ("stdout", "stderr"):
         if getattr(step, key) is not None:
             yield "local_file", f"step {name} writes the file {getattr(step, key)!r} on the server", f"{where}.{key}"
+
+
+def _substitutions(variables: tuple[Variable, ...], where: str) -> Iterator[tuple[str, str, str]]:
+    for each in variables:
+        if any(mark in each.value for mark in _SUBSTITUTIONS):
+            yield (
+                "local_shell",
+                f"the variable {each.name} is the output of a command on the server",
+                f"{where}.{each.name}",
+            )
 
 
 def _runs(conditions: tuple[Condition, ...]) -> Iterator[bool]:

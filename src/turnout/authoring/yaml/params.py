@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -10,12 +9,15 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from turnout.authoring.yaml.arguments import named, tokens
+from turnout.authoring.yaml.conditions import check_pattern
 from turnout.authoring.yaml.forms import Anything, Flag, Form, Number, Schema, Several, Text, Whole
 from turnout.authoring.yaml.marks import Mark
 from turnout.authoring.yaml.nodes import Items, Node, Scalar, Table, is_null
 from turnout.authoring.yaml.read_state import Reading, Rejected, unique
 from turnout.authoring.yaml.tables import DERIVED, Key, TableForm
 from turnout.authoring.yaml.variables import check_receiving
+from turnout.model.patterns import pattern_of
+from turnout.model.text_values import shown_value
 
 ParameterType: TypeAlias = Literal["string", "integer", "number", "boolean"]
 Plain: TypeAlias = str | int | float | bool
@@ -29,11 +31,7 @@ class Pattern(Text):
 
     def read(self, node: Node, where: str, reading: Reading) -> str:
         text = super().read(node, where, reading)
-        try:
-            re.compile(text)
-        except (re.error, OverflowError, RecursionError) as error:
-            why = f"{where} is {text[:60]!r}, which is no regular expression: {error}"
-            raise reading.reject("bad_pattern", why, node.mark, where) from None
+        check_pattern(text, where, node, reading)
         return text
 
 
@@ -73,7 +71,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
     max_length: Annotated[int | None, Meta(ge=0), Key(example="max_length: 20")] = None
     """The greatest number of characters of a text."""
     pattern: Annotated[str | None, Key(example='pattern: "^v[0-9]+$"', form=Pattern())] = None
-    """A regular expression that a text must contain a match of."""
+    """A regular expression that a text must contain a match of; without backreferences and lookarounds."""
     description: Annotated[str, Key(example="description: Where the data is")] = ""
     """The meaning, for forms and help."""
     position: Annotated[int | None, DERIVED] = None
@@ -89,8 +87,12 @@ def problem_of(parameter: Parameter, value: Plain) -> str | None:
             return f"at least {parameter.min_length:,} characters"
         if parameter.max_length is not None and len(value) > parameter.max_length:
             return f"at most {parameter.max_length:,} characters"
-        if parameter.pattern is not None and not re.search(parameter.pattern, value):
-            return f"a text that matches {parameter.pattern}"
+        if parameter.pattern is not None:
+            pattern = pattern_of(parameter.pattern)
+            if len(value) > pattern.longest:
+                return f"at most {pattern.longest:,} characters, so that its pattern can be searched for"
+            if not pattern.search(value):
+                return f"a text that matches {parameter.pattern}"
         return None
     if parameter.minimum is not None and value < parameter.minimum:
         return f"at least {parameter.minimum:,}"
@@ -194,7 +196,7 @@ class ParamsForm(Form[tuple[Parameter, ...]]):
         parameter = Parameter(**converted)
         default = parameter.default
         if default is not UNSET and (right := problem_of(parameter, default)):
-            why = f"{where}.default is {default!r}: write {right}"
+            why = f"{where}.default is {shown_value(default)}: write {right}"
             raise reading.reject("bad_value", why, reading.places[f"{where}.default"], f"{where}.default")
         return parameter
 

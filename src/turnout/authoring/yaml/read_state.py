@@ -54,10 +54,11 @@ def unique(table: Table, where: str, reading: Reading) -> list[Entry]:
 
 
 def report_repeated(node: Node, where: str, reading: Reading) -> None:
-    """Reports the keys that stand twice in a table of a value that is not read further."""
+    """Records the places inside a value that is not read further, and reports the keys that stand twice in a table."""
     match node:
         case Items(nodes=nodes):
             for number, each in enumerate(nodes):
+                reading.places[f"{where}[{number}]"] = each.mark
                 report_repeated(each, f"{where}[{number}]", reading)
         case Table():
             for entry in unique(node, where, reading):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
 from turnout.authoring.yaml.scope import BUILT_IN, BUILT_IN_OF_HANDLERS, Scope
+from turnout.model.step import ITEM_NAME
 
 
 def is_handler(step: StepDocument) -> bool:
@@ -58,7 +59,7 @@ class Scopes:
             names |= {each.name for each in step.env}
             names |= BUILT_IN_OF_HANDLERS if is_handler(step) else set()
         if item:
-            names.add("ITEM")
+            names.add(ITEM_NAME)
         known = {called for each in before for called in (each.id, each.name) if called}
         later: dict[str, str] = {}
         earlier = {each.name for each in before}

@@ -12,6 +12,7 @@ from turnout.authoring.options import TaskOptions
 from turnout.authoring.remote import remote
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import Workflow
+from turnout.authoring.yaml.argument_types import ArgumentTypes
 from turnout.authoring.yaml.bodies import BodyBuilder, Reporter
 from turnout.authoring.yaml.calls import named_arguments, refuse_commands_only
 from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
@@ -181,13 +182,18 @@ class TaskBuilder:
             return
         parallel = step.parallel
         builder = self._body(step, item=parallel is not None)
-        values = {name: builder.value(each, f"{step.where}.params", stored=True) for name, each in named.items()}
+        types = ArgumentTypes(step, task, child, self._reporter)
+        values = {
+            name: types.checked(name, builder.value(each, f"{step.where}.params", stored=True))
+            for name, each in named.items()
+        }
         kwargs: dict[str, Template]
         mapped: Mapped | None = None
         if parallel is None and not step.preconditions and all(map(is_constant, values.values())):
             kwargs = {name: Literally(constant(value)) for name, value in values.items()}
         else:
-            helper = self._add_evaluation(step, depends, "params", values, self._inputs.results(builder, step))
+            results = self._inputs.results(builder, step)
+            helper = self._add_evaluation(step, depends, "params", values, results, types.schemas(values))
             kwargs = {name: FromTask(helper, (name,)) for name in values}
             depends = (*depends, helper)
             if parallel is not None:
@@ -202,6 +208,7 @@ class TaskBuilder:
         suffix: str,
         arguments: Mapping[str, Value],
         results: set[str],
+        types: Mapping[str, Any] | None = None,
     ) -> str:
         """Adds the task that evaluates arguments, items and, for what has no body here, preconditions."""
         name = self._free(f"{step.name}.{suffix}")
@@ -213,7 +220,8 @@ class TaskBuilder:
                 items = tuple(builder.value(each, where, stored=True) for each in step.parallel.items)
             else:
                 variable = builder.text(step.parallel.variable or "", where)
-        evaluation = Evaluation(dict(arguments), items, variable, mapped=step.parallel is not None)
+        mapped = step.parallel is not None
+        evaluation = Evaluation(dict(arguments), items, variable, mapped, dict(types or {}), step.name)
         conditions = step.preconditions if suffix == "params" else ()
         body = builder.spec((evaluation,), conditions=conditions)
         kwargs = self._inputs.arguments(step, results | self._inputs.results(builder, step))

@@ -11,6 +11,7 @@ from turnout.authoring.task import Task
 from turnout.authoring.workflow import DEFAULT_PACKAGE, Workflow
 from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.inputs import adapters, input_name, spec_params
+from turnout.authoring.yaml.marks import Marks
 from turnout.authoring.yaml.tasks import Node
 from turnout.model.spec import Template
 
@@ -44,10 +45,17 @@ class YamlWorkflow(Workflow[..., Any]):
     """A workflow of a YAML file. Its result is an object of the outputs of its steps."""
 
     def __init__(
-        self, document: WorkflowDocument, source: YamlSource, text: str, package: str = DEFAULT_PACKAGE
+        self,
+        document: WorkflowDocument,
+        source: YamlSource,
+        text: str,
+        marks: Marks,
+        package: str = DEFAULT_PACKAGE,
     ) -> None:
         self.document = document
         """The document that it was compiled from."""
+        self.marks = marks
+        """The places of the document's values."""
         self.text = text
         """The whole text of the file."""
         selector = document.worker_selector

@@ -75,7 +75,23 @@ def body(text: str) -> StepSpec:
         ("steps:\n  - handler: Shop::Ship\n    stdout: out.txt\n", (3, 13), "needs_command"),
         ("steps:\n  - python: os:system\n", (2, 13), "unknown_task"),
         ("steps:\n  - python: shop:doubel\n", (2, 13), "unknown_task"),
-        ("steps:\n  - python: shop:double\n    params: {wrong: 1}\n", (3, 13), "bad_arguments"),
+        ("steps:\n  - python: shop:double\n    params: {number: 1, wrong: 1}\n", (3, 13), "bad_arguments"),
+        ("steps:\n  - python: shop:double\n", (2, 5), "bad_arguments"),
+        ("steps:\n  - python: shop:double\n    params: {number: many}\n", (3, 22), "bad_arguments"),
+        ("steps:\n  - python: shop:double\n    params: many\n", (3, 13), "bad_arguments"),
+        ("steps:\n  - python: shop:double\n    parallel: [1, many]\n", (3, 19), "bad_arguments"),
+        (
+            "steps:\n  - python: shop:double\n    parallel: {items: [{n: 1}, {n: x}]}\n"
+            "    params: {number: '${ITEM.n}'}\n",
+            (3, 32),
+            "bad_arguments",
+        ),
+        ("steps:\n  - call: elsewhere\n    params: {what: 1.10}\n", (3, 20), "bad_arguments"),
+        (
+            "steps:\n  - call: b\n    params: {n: x}\n---\nname: b\nparams: {n: {type: integer}}\nsteps: [ls]\n",
+            (3, 17),
+            "bad_arguments",
+        ),
         ("steps: [ls]\nhandler_on:\n  exit: {call: elsewhere}\n", (3, 9), "bad_handler"),
         (
             "steps:\n  - call: b\n---\nname: b\nsteps:\n  - call: c\n---\nname: c\nsteps:\n  - call: b\n",
@@ -89,6 +105,18 @@ def test_what_cannot_work_is_an_error_with_its_place(text: str, where: tuple[int
     errors = [(each.line, each.column, each.code) for each in found.findings if each.severity == "error"]
     assert errors == [(*where, code)] or (code == "recursive_workflow" and errors[0][2] == code)
     assert not found.workflows
+
+
+def test_a_constant_argument_has_the_type_that_the_task_is_annotated_with() -> None:
+    tasks = tasks_of("steps:\n  - {name: a, python: 'shop:double', params: {number: '3'}}\n")
+    assert tasks["a"].kwargs == {"number": Literally(3)}
+
+
+def test_every_fault_in_the_arguments_of_a_step_is_reported() -> None:
+    found = compiled("steps:\n  - {python: 'shop:double', params: {one: 1, two: 2}}\n")
+    messages = [each.message for each in found.findings if each.severity == "error"]
+    faults = ["params has 'one'", "params has 'two'", "no argument 'number'"]
+    assert [[fault in each for fault in faults].index(True) for each in messages] == [0, 1, 2]
 
 
 def test_a_secret_is_no_argument_and_is_warned_of_in_the_words_of_a_program() -> None:

@@ -101,6 +101,12 @@ def test_declarations_have_every_key() -> None:
         ("params: {SIZE: {default: mmm, max_length: 2}}", "bad_value", "at most 2 characters"),
         ("params: {TAG: {default: x, pattern: '^v'}}", "bad_value", "matches ^v"),
         ("params: {TAG: {pattern: '['}}", "bad_pattern", "no regular expression"),
+        ("params: {TAG: {pattern: '(?=a)b'}}", "bad_pattern", "a lookaround"),
+        (
+            f"params: {{TAG: {{default: {'a' * 60_000}b, pattern: '^(a+)+$'}}}}",
+            "bad_value",
+            "at most 50,000 characters",
+        ),
         ("params: {TAG: {minimum: 1}}", "bad_value", "is for numbers"),
         ("params: {TAG: {type: text}}", "bad_value", "'string'"),
         ("params: {TAG: {type: string, defaut: x}}", "unknown_key", "did you mean 'default'"),
