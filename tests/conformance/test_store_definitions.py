@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.store_rows import WORKFLOW, begin, completed, insert, new_run, update
+from tests.conformance.store_rows import VERSION, WORKFLOW, begin, completed, insert, new_run, update
 from turnout.contracts.store import Store
 from turnout.errors import DefinitionInUse, StaleDefinition
 from turnout.model.definitions import MAX_DEFINITION_VERSIONS, NewDefinition, StoredDefinition
@@ -179,6 +179,24 @@ def test_runs_that_have_ended_do_not_hold_a_definition(store: Store) -> None:
     end = RunRow(state=RunState.COMPLETED, was=RunState.RUNNING, finished_at=2.0)
     assert store.commit([update(run.run_id, completed(), rest, run=end)])[0].applied
     assert store.remove_definition(WORKFLOW, 1, "ada") is not None
+
+
+@pytest.mark.parametrize("owner", ["owner", None], ids=["owned", "unowned"])
+def test_earlier_versions_are_in_use_while_runs_of_them_are_open(store: Store, owner: str | None) -> None:
+    begin(store)
+    run = new_run(owner=owner)
+    put(store, "before", full_name=WORKFLOW, spec_version="another")
+    put(store, "earlier", full_name=WORKFLOW, spec_version=VERSION)
+    insert(store, run)
+    assert store.definition_versions_in_use() == [], "it is the current one"
+    put(store, "now", full_name=WORKFLOW, spec_version="newest")
+    [found] = store.definition_versions_in_use()
+    assert found == store.definition_version(WORKFLOW, 2) and found.text == "earlier"
+    if owner is not None:
+        rest = TaskRow(pos=1, state=TaskState.SKIPPED, was=TaskState.PENDING, seq=5)
+        end = RunRow(state=RunState.COMPLETED, was=RunState.RUNNING, finished_at=2.0)
+        assert store.commit([update(run.run_id, completed(), rest, run=end)])[0].applied
+        assert store.definition_versions_in_use() == []
 
 
 def test_findings_of_a_broken_file_leave_the_version_in_force(store: Store) -> None:

@@ -109,6 +109,32 @@ def test_runs_of_removed_files_go_on_at_an_orchestrator_that_never_had_them(make
     assert called == ["public::embedded::child", "public::shared::local"]
 
 
+def test_runs_of_an_earlier_version_find_its_sub_workflows_after_a_restart(make_runner: Make, tmp_path: Path) -> None:
+    wait = f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
+    before = (
+        f"steps: [{{name: a, command: '{wait}'}}, {{name: b, call: dropped, output: B}}, "
+        "{name: c, call: kept, output: C}]\n"
+        "---\nname: dropped\nsteps: [{name: d, call: inner, output: D}]\n"
+        f"---\nname: inner\n{says('inner')}\n---\nname: kept\n{says('old')}\n"
+    )
+    after = f"steps: [{{name: c, call: kept, output: C}}]\n---\nname: kept\n{says('new')}\n"
+    first = make_runner(definitions=FREE)
+    editor = definitions(first).editor
+    editor.put("shared", before, 0, "ada")
+    run_id = first.submit(definitions(first).catalog.workflow("shared")).id
+    until(lambda: first.get(run_id).tasks()[0].state == "running")
+    editor.put("shared", after, 1, "ada")
+    first.close()
+    (tmp_path / "go").touch()
+    second = make_runner(definitions=FREE)
+    run = second.get(run_id)
+    assert run.wait(30) is RunState.COMPLETED
+    assert run.result()["C"] == {"outputs": {"SAID": "old"}}
+    assert run.result()["B"]["outputs"]["D"] == {"outputs": {"SAID": "inner"}}
+    fresh = second.run(definitions(second).catalog.workflow("shared"))
+    assert fresh["C"] == {"outputs": {"SAID": "new"}}
+
+
 def test_an_orchestrator_without_definitions_leaves_them_alone(make_runner: Make) -> None:
     plain, follower = make_runner(), make_runner(definitions=FREE)
     definitions(follower).editor.put("shared", says("hello"), 0, "ada")

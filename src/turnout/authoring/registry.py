@@ -14,7 +14,7 @@ import math
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -29,6 +29,8 @@ from turnout.model.spec import TaskSpec, WorkflowSpec
 AnyWorkflow = Workflow[..., Any]
 AnyTask = Task[..., Any]
 
+MAX_EARLIER = 1_000
+"""Earlier definitions by version that are kept for open runs; above it the oldest are dropped."""
 MAX_PERIODS = 100
 """Former definitions of one workflow that are kept for its open runs; runs that are older take the oldest of them."""
 
@@ -44,6 +46,8 @@ class Registry:
         """Of redefined workflows: the start of each definition, oldest first. A run belongs to that of its creation."""
         self._kept: dict[str, Definition] = {}
         """Of open runs that belong to another definition than that of their creation, by run."""
+        self._earlier: dict[str, Definition] = {}
+        """Of definitions that are not current: by the version of their spec, which their runs store."""
         self._by_ref: dict[str, AnyTask | None] = {}
         """None if several functions have the same reference."""
         self._latest = -math.inf
@@ -79,6 +83,8 @@ class Registry:
             if known is not None and known.is_of(workflow) and known.spec.remote_only == remote_only:
                 return known
             made = workflow.define(tenant, self._defaults, remote_only=remote_only)
+            if known is not None:
+                self._keep_earlier(known)
             # Runs of a workflow without functions need nothing but their stored spec.
             self._put(full_name, made, tenant, former=known if known is not None and known.spec.needs_code else None)
         return made
@@ -92,7 +98,36 @@ class Registry:
     def remove(self, workflow_full_name: str) -> None:
         """Forgets the workflow: there are no new runs of it here. Open runs go on."""
         with self._lock:
+            known = self._today.get(workflow_full_name)
+            if known is not None:
+                self._keep_earlier(known)
             self._today = {name: each for name, each in self._today.items() if name != workflow_full_name}
+
+    def add_earlier(
+        self, workflows: Sequence[AnyWorkflow], tenant: str = DEFAULT_TENANT, *, remote_only: bool = False
+    ) -> None:
+        """Adds workflows of an earlier version of a text, for its open runs: these call one another as that text says,
+        and other workflows as they are now."""
+        with self._lock:
+            made = {id(each): each.define(tenant, self._defaults, remote_only=remote_only) for each in workflows}
+            for definition in made.values():
+                for task in definition.tasks.values():
+                    if isinstance(task, ChildTask):
+                        called = cast("AnyWorkflow", task.workflow)
+                        child = made.get(id(called)) or self.define(called, tenant)
+                        definition.children[child.spec.full_name] = child
+                self._keep_earlier(definition)
+
+    def _keep_earlier(self, definition: Definition) -> None:
+        """Keeps a definition that only code can drive: others need nothing but their stored spec."""
+        if definition.spec.needs_code:
+            self._earlier = {**self._earlier, definition.graph.version: definition}
+            for version in list(self._earlier)[:-MAX_EARLIER]:
+                del self._earlier[version]
+
+    def has_earlier(self, version: str) -> bool:
+        """True if the version of a spec belongs to a definition that is kept for open runs."""
+        return version in self._earlier
 
     def _put(self, full_name: str, made: Definition, tenant: str, *, former: Definition | None) -> None:
         for task in made.tasks.values():
@@ -149,9 +184,14 @@ class Registry:
         kept = self._kept.get(run.run_id)
         if kept is not None:
             return kept
+        today = self._today.get(run.workflow)
+        if self._earlier and (today is None or today.graph.version != run.version):
+            earlier = self._earlier.get(run.version)
+            if earlier is not None:
+                return earlier
         periods = self._periods.get(run.workflow)
         if periods is None:
-            return self._today.get(run.workflow)
+            return today
         return periods[max(0, bisect_right(periods, run.created_at, key=lambda period: period[0]) - 1)][1]
 
     def is_superseded(self, run: NewRun) -> bool:
@@ -169,7 +209,7 @@ class Registry:
         if task.body.kind != "python":
             return None
         # Most programs redefine nothing, and every attempt passes here.
-        plain = not self._kept and not self._periods
+        plain = not self._kept and not self._periods and not self._earlier
         definition = self._today.get(run.workflow) if plain else self.definition_of(run)
         found = None if definition is None else definition.tasks.get(task.name)
         return found or self._by_ref.get(task.body.ref)

@@ -453,6 +453,10 @@ class DefinitionStore(Protocol):
 
     def definition_version(self, full_name: str, version: int) -> DefinitionVersion | None: ...
 
+    def definition_versions_in_use(self) -> list[DefinitionVersion]:
+        """Returns the versions before the current ones that runs which have not ended were started by, with texts."""
+        ...
+
     def put_definition(self, new: NewDefinition, expected: int | None) -> StoredDefinition:
         """Makes the text the newest version if the current one has the number ``expected``; 0: there is none, or it was
         removed; None: whichever it is. Raises StaleDefinition otherwise. The text that is in force already changes

@@ -117,8 +117,8 @@ def executors_of(
 
 def drives_stored(dispatcher: DefaultDispatcher, registry: Registry, spec: WorkflowSpec) -> bool:
     """True if runs of a workflow that this program does not have can be driven here: it has handlers, commands and
-    calls of workflows that are registered here, and there is an executor for each of them."""
-    for body in (task.body for task in spec.tasks):
+    calls of workflows that are registered here, or it is kept for open runs, and there is an executor for each body."""
+    for body in () if registry.has_earlier(spec.version()) else (task.body for task in spec.tasks):
         if body.kind == "python" or (body.kind == "workflow" and registry.spec_of(body.ref) is None):
             return False
     try:

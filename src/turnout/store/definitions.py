@@ -46,6 +46,9 @@ class Definitions:
         rows = self._database.read("definition_version", full_name=full_name, version=version)
         return _version(rows[0]) if rows else None
 
+    def definition_versions_in_use(self) -> list[DefinitionVersion]:
+        return [_version(row) for row in self._database.read("definition_versions_in_use")]
+
     def put_definition(self, new: NewDefinition, expected: int | None) -> StoredDefinition:
         with self._database.transaction() as execute:
             known = _locked(execute, new.full_name)

@@ -19,7 +19,7 @@ from turnout.contracts.store import Store
 from turnout.errors import InvalidWorkflow, TurnoutError, WorkflowNotFound
 from turnout.model.definitions import StoredDefinition
 from turnout.model.names import suggest
-from turnout.runner.definitions.called_workflows import CalledWorkflows, reached
+from turnout.runner.definitions.called_workflows import DOCUMENT_MARK, CalledWorkflows, reached
 from turnout.runner.definitions.compilation import (
     AnyTask,
     AnyWorkflow,
@@ -185,6 +185,7 @@ class Catalog:
         fresh = {name: texts.attempted(name) for name in sorted(outdated)}
         for name in callees_first({name: each.called for name, each in fresh.items()}):
             self._put_in_force(stored[name], fresh[name])
+        self._keep_earlier()
 
     def _callable(self, stored: Mapping[str, StoredDefinition], compiled: Iterable[str]) -> CalledWorkflows:
         attempted = {name: self._known[name].attempted for name in compiled}
@@ -207,6 +208,20 @@ class Catalog:
             log.warning("workflow %s cannot run here: %s", stored.full_name, first.message)
         elif stored.exists and (before is None or before.stored.version != stored.version):
             log.info("workflow %s: version %d is in force", stored.full_name, stored.version)
+
+    def _keep_earlier(self) -> None:
+        """Keeps the local sub-workflows of earlier versions for the runs of these that have not ended."""
+        stored = {name: each.stored for name, each in self._known.items()}
+        for each in self._store.definition_versions_in_use():
+            tenant, name = each.full_name.partition("::")[0], each.full_name.rpartition("::")[2]
+            if tenant != self.tenant or DOCUMENT_MARK not in each.text or self._registry.has_earlier(each.spec_version):
+                continue
+            attempted = self._compile_text(each.text, name, each.base, self._callable(stored, self._known))
+            if attempted.workflows:
+                self._registry.add_earlier(attempted.workflows, self.tenant, remote_only=each.remote_only)
+            else:
+                why = next((finding.message for finding in attempted.findings), "")
+                log.warning("version %d of workflow %s cannot run here: %s", each.version, each.full_name, why)
 
     def store_specs(self, workflows: Sequence[AnyWorkflow], *, remote_only: bool = False) -> str:
         """Stores the specs of these workflows, and returns the version of the first one."""

@@ -60,6 +60,18 @@ select id from run where id in (
 order by id
 limit :limit
 
+-- name: definition_versions_in_use
+-- By way of the runs that have not ended, which indexes know.
+select earlier.full_name, earlier.version, digest, spec_version, created_at, actor, text, base, remote_only
+from definition_version as earlier join definition
+    on definition.full_name = earlier.full_name and definition.version <> earlier.version
+where (earlier.full_name, spec_version) in (
+    select workflow, version from run /*sqlite indexed by run_owner */ where owner is not null
+    union
+    select workflow, version from run /*sqlite indexed by run_unowned */
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling'))
+order by earlier.full_name, earlier.version
+
 -- name: definition_versions
 select full_name, version, digest, spec_version, created_at, actor, '', null, remote_only
 from definition_version
