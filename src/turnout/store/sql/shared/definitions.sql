@@ -76,7 +76,10 @@ where (earlier.full_name, spec_version) in (
     select workflow, version from run /*sqlite indexed by run_owner */ where owner is not null
     union
     select workflow, version from run /*sqlite indexed by run_unowned */
-    where owner is null and state in ('pending', 'running', 'paused', 'cancelling'))
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+    union
+    select workflow, version from run /*sqlite indexed by run_queued */
+    where owner is null and state = 'pending' and reason = 'limit')
 order by earlier.full_name, earlier.version
 
 -- name: definition_versions
