@@ -15,7 +15,7 @@ pytestmark = pytest.mark.timeout(300)
 
 GOOD = """\
 params: {REGION: eu}
-schedule: "0 2 * * *"
+retry_policy: {limit: 2}
 steps:
   - {command: "echo ${REGION}", output: OUT}
   - call: tidy
@@ -61,7 +61,7 @@ def test_all_findings_are_printed_with_their_places(project: Project) -> None:
     assert good.code == 0
     assert [line for line in good.out.splitlines() if not line.startswith("  warning: rule")] == [
         '✓ public::embedded::good(REGION: str = "eu")  2 tasks',
-        "alone/good.yaml:2:11: note[no_effect_yet]: `schedule` is checked, and takes no effect in this version",
+        "alone/good.yaml:2:15: note[no_effect_yet]: `retry_policy` is checked, and takes no effect in this version",
         "alone/good.yaml:4:3: note[assumed_type]: `type` is not written: chain was taken, since no step has `depends`",
         "alone/good.yaml:8:8: note[assumed_type]: `type` is not written: chain was taken, since no step has `depends`",
         "✓ public::good::tidy()  1 task",

@@ -188,7 +188,7 @@ steps:
     assert parameter["schema"]["type"] == "integer" and parameter["schema"]["minimum"] == 1
     assert (parameter["required"], parameter["default"]) == (False, 3)
     assert found["edges"] == [{"from": "a", "to": "b"}] and found["tasks"][1]["timeout"] == 9
-    assert found["schedule"]["start"] == ["0 2 * * *"] and found["available"] and found["spec_version"]
+    assert found["schedule"]["start"] == [{"cron": "0 2 * * *"}] and found["available"] and found["spec_version"]
 
 
 def test_versions_are_listed_and_read_with_their_texts(author: httpx.Client) -> None:
