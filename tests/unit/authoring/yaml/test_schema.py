@@ -98,6 +98,7 @@ WRAPPED = {
     "handlers": "handler_on: {{{}}}\nsteps: [x]",
     "defaults": "defaults: {{{}}}\nsteps: [x]",
     "retry": "steps: [{{command: x, retry_policy: {{limit: 1, {}}}}}]",
+    "limit": "limit: {{name: a, {}}}\nsteps: [x]",
     "run_retry": "retry_policy: {{limit: 1, {}}}\nsteps: [x]",
     "repeat": "steps: [{{command: x, repeat_policy: {{repeat: true, {}}}}}]",
     "continue_on": "steps: [{{command: x, continue_on: {{{}}}}}]",
