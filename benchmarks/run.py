@@ -1,5 +1,7 @@
 """Runs ``make bench``: the floor and Turnout on SQLite and PostgreSQL, workers, then the peers that are installed.
 
+python benchmarks/run.py [sqlite] [postgres] [peers]
+
 One JSON line per workload on standard output; everything runs one after the other on an otherwise idle machine.
 Peers are scripts of their own (``BENCH_PEERS``, default ``../shared/bench``) with a virtual environment each in
 ``$BENCH_HOME/venvs``; those without one are left out, and said so on standard error.
@@ -7,6 +9,7 @@ Peers are scripts of their own (``BENCH_PEERS``, default ``../shared/bench``) wi
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -23,26 +26,33 @@ PEERS = {"dbos": ["postgres", "W1", "W2", "W3", "W4"], "procrastinate": [], "pgq
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all if none is given")
+    parts = parser.parse_args().parts or list(PARTS)
+    if unknown := set(parts) - PARTS.keys():
+        parser.error(f"{', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}")
+    for part in parts:
+        PARTS[part]()
+
+
+def _sqlite() -> None:
     with tempfile.TemporaryDirectory(prefix="turnout-bench-") as folder:
         _python("floor.py", f"sqlite:///{folder}/floor.db")
         _python("engine.py", f"sqlite:///{folder}/turnout.db")
+
+
+def _postgres() -> None:
     try:
         server = OwnServer()
     except NoPostgres as error:
         print(error, file=sys.stderr)
         return
     try:
-        with server.database() as url:
-            _python("floor.py", url)
-        with server.database() as url:
-            _python("engine.py", url)
-        with server.database() as url:
-            _python("plain_queue.py", url)
-        with server.database() as url:
-            _python("workers.py", url)
+        for script in ("floor.py", "engine.py", "plain_queue.py", "workers.py"):
+            with server.database() as url:
+                _python(script, url)
     finally:
         server.destroy()
-    _peers()
 
 
 def _python(script: str, *arguments: str) -> None:
@@ -65,6 +75,9 @@ def _peers() -> None:
             subprocess.run(command, check=False, timeout=900)
     finally:
         subprocess.run([str(scripts / "pg.sh"), "stop"], check=False, stdout=subprocess.DEVNULL, timeout=120)
+
+
+PARTS = {"sqlite": _sqlite, "postgres": _postgres, "peers": _peers}
 
 
 if __name__ == "__main__":

@@ -52,6 +52,19 @@ def test_nothing_is_dispatched_and_nothing_is_remembered_until_the_database_has_
     assert owned.machine.tasks[0].state is TaskState.RUNNING and not owned.busy
 
 
+def test_nothing_is_dispatched_for_a_run_that_was_dropped_with_its_session_while_its_start_was_committed(
+    build: Build, loop: ManualLoop
+) -> None:
+    parts = build(GRAPH, default=3)
+    owned = parts.idle_run(GRAPH)
+    loop.holding = True
+    writing = loop.start(parts.commits.write([start(parts, owned)]))
+    parts.runs.release(owned)
+    loop.let_go()
+    assert writing.done() and parts.store.tables["run-1"].tasks[0].state is TaskState.RUNNING
+    assert parts.dispatcher.dispatched == [] and parts.dispatcher.free == {"default": 3}
+
+
 def test_a_turn_that_another_owner_forestalled_dispatches_nothing_and_gives_its_slots_back(
     build: Build, loop: ManualLoop
 ) -> None:

@@ -94,7 +94,8 @@ class StoreLoader:
 
 
 class MemoryLoader(StoreLoader):
-    """Reads what the owner has in memory; only large outputs are read from the store."""
+    """Reads what the owner has in memory; only large outputs are read from the store. An attempt of a run that is not
+    there, because it was dropped, does not begin."""
 
     def __init__(
         self,
@@ -116,7 +117,9 @@ class MemoryLoader(StoreLoader):
 
     def load_blocking(self, event: TaskReadyEvent) -> Work:
         work = self._from_memory(event, self._store.outputs)
-        return work if work is not None else super().load_blocking(event)
+        if work is None:
+            raise AttemptFenced("its run is not driven here any more: its next owner counts it as lost")
+        return work
 
     def _from_memory(
         self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str]] | None
@@ -150,18 +153,17 @@ class MemoryLoader(StoreLoader):
                 return None
             texts.update(fetch(run_id, large))
         run = RunView(graph, machine.new, machine.row, tasks.__getitem__)
-        work = self._builder.build(event, pos, run, texts, call=call, fence=partial(self._fence, run_id, pos, event))
+        work = self._builder.build(event, pos, run, texts, call=call, fence=partial(self._fence, owned, pos, event))
         if owned.ends_at is None or work.task.hook is not None:
             return work  # hooks are called after the end, also of a run that took too long
         return msgspec.structs.replace(work, time_left=max(0.0, owned.ends_at - time.monotonic()))
 
-    def _fence(self, run_id: str, pos: int, event: TaskReadyEvent) -> float:
+    def _fence(self, owned: ActiveRun, pos: int, event: TaskReadyEvent) -> float:
         """Returns until when an attempt may begin here. Only the owner writes to the run, so its memory decides while
-        it is in contact."""
+        it is in contact. A run that was dropped and claimed again is another one: its attempts of before are lost."""
         # Read before the run: a run is dropped before a new session, with a new time, is opened.
         until = self._begin_by()
-        owned = self._runs.get(run_id)
-        if owned is None or owned.dropped:
+        if owned.dropped:
             return -math.inf
         row = owned.machine.tasks[pos]
         stands = event.shadow or (row.state is TASK_RUNNING and row.attempt == event.attempt)

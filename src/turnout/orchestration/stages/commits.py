@@ -118,6 +118,10 @@ class Commits:
         machine.apply(transition)
         if pending.submission is not None:
             self._replies.inserted(pending, pending.submission)
+        if owned.dropped and pending.events:
+            # The session was lost meanwhile: the run's next owner, which may be this process, counts them as lost.
+            self.release(pending.events)
+            pending.events = []
         for key, event in pending.events:
             if key in dispatches:
                 dispatches[key].append(event)

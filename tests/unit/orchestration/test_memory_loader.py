@@ -1,0 +1,80 @@
+"""An attempt begins only for the owner that dispatched it, whatever that process has claimed since."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from kit.runs import HERE, SOON, graph_of, new_run, task
+from kit.store import MemoryStore
+
+from turnout.authoring.registry import Registry
+from turnout.contracts.clock import boot_time
+from turnout.errors import AttemptFenced, StoreUnreachable
+from turnout.model.events import TaskReadyEvent
+from turnout.model.run_machine import RunMachine
+from turnout.model.transition import Transition
+from turnout.model.verdict import Limits
+from turnout.orchestration.active_runs import ActiveRun
+from turnout.orchestration.loaders.loader import MemoryLoader
+from turnout.orchestration.loaders.stored_runs import GraphCache
+
+GRAPH = graph_of(task("a"))
+
+
+class Owner:
+    """An orchestrator with one run, whose task has started."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, ActiveRun] = {}
+        self.begin_by = math.inf
+        store = MemoryStore()
+        self.loader = MemoryLoader(store, Registry(), GraphCache(store), self.runs, lambda: self.begin_by)
+        self.claim()
+
+    def claim(self) -> TaskReadyEvent:
+        """Drives the run as it is stored, in attempt 1 of its task. Returns the attempt."""
+        machine = RunMachine.create(GRAPH, new_run(), Limits(), ())
+        transition = Transition(machine, 100.0)
+        transition.begin()
+        event = transition.start(0, HERE, "session-1")
+        machine.apply(transition)
+        self.runs["run-1"] = ActiveRun(machine)
+        return event
+
+    def drop(self) -> None:
+        self.runs.pop("run-1").dropped = True
+
+
+def test_an_attempt_begins_while_its_run_is_driven_here_and_the_lease_lasts() -> None:
+    owner = Owner()
+    work = owner.loader.load_blocking(owner.claim())
+    assert work.may_begin()
+    owner.begin_by = boot_time() - SOON
+    assert not work.may_begin()
+
+
+def test_an_attempt_that_was_loaded_does_not_begin_once_its_run_was_dropped_and_claimed_again() -> None:
+    owner = Owner()
+    work = owner.loader.load_blocking(owner.claim())
+    owner.drop()
+    assert not work.may_begin()
+    owner.claim()
+    assert not work.may_begin(), "the run is another one, though its task is still stored as running in attempt 1"
+
+
+def test_an_attempt_of_a_run_that_was_dropped_is_not_loaded_from_the_store() -> None:
+    owner = Owner()
+    event = owner.claim()
+    owner.drop()
+    assert owner.loader.load_now(event) is None
+    with pytest.raises(AttemptFenced, match="not driven here any more"):
+        owner.loader.load_blocking(event)
+
+
+def test_nothing_is_loaded_without_a_lease() -> None:
+    owner = Owner()
+    event = owner.claim()
+    owner.begin_by = -math.inf
+    with pytest.raises(StoreUnreachable, match="out of contact"):
+        owner.loader.load_blocking(event)
