@@ -102,7 +102,7 @@ def test_the_go_worker_keeps_the_protocol_in_every_session(go: str, tmp_path: Pa
         "--patience",
         "4",
         "--jobs",
-        "12",
+        "6",
         "--json",
     )
     played = json.loads(done.stdout)
