@@ -110,14 +110,14 @@ def run_orchestrator(launch: Launch) -> int:
     config = configuration()
     check_folder(launch.database or url_in(config))
     folders, targets = targets_of(config, launch.targets)
-    workflows = workflows_of(config, targets)
+    workflows = workflows_of(config, targets, folders)
     with ExitStack() as stack:
         stack.enter_context(stdout_for_json(launch.as_json))
         api = None if launch.api is None else stack.enter_context(_api(config, launch.api))
         stop = stack.enter_context(_stop_event())
         settings = engine_settings(config, quiet=launch.quiet)
         options = {"workflows": workflows, "settings": settings, "hub": hub_of(config, launch)}
-        definitions = definition_settings(config, folders, reload=launch.reload)
+        definitions = definition_settings(config, targets, folders, reload=launch.reload)
         runner = stack.enter_context(_runner(launch.database, config, definitions=definitions, **options))
         if launch.api is None:
             _refuse_idle(runner)
