@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from types import MappingProxyType
 from typing import Any
 
@@ -12,10 +12,10 @@ import msgspec
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import DEFAULT_PACKAGE, Workflow
 from turnout.authoring.yaml.bodies import Reporter
-from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.findings import Finding, has_errors
-from turnout.authoring.yaml.marks import Marks
-from turnout.authoring.yaml.reader import read_file
+from turnout.authoring.yaml.follow_on import independent
+from turnout.authoring.yaml.reader import PartialDocument, read_file
+from turnout.authoring.yaml.resolution import cycles_in
 from turnout.authoring.yaml.tasks import TaskBuilder
 from turnout.authoring.yaml.workflow import YamlSource, YamlWorkflow
 from turnout.errors import InvalidWorkflow
@@ -49,60 +49,57 @@ def compile_file(
     tasks by ``module:function`` that ``python:`` may name, ``workflows`` the others that ``call:`` may name.
     """
     reading = read_file(text, name=name, base=base)
-    if not reading.documents:
-        return CompiledFile((), reading.findings)
-    documents = dict(zip((each.name for each in reading.documents), reading.documents, strict=True))
-    marks = dict(zip(documents, reading.marks, strict=True))
+    documents = {each.document.name: each for each in reversed(reading.partial)}
     findings = list(reading.findings)
-    order, cycles = _order(documents, marks)
+    order, cycles = _order(documents)
     findings += cycles
     made: dict[str, YamlWorkflow] = {}
     for each in order:
-        document, reporter = documents[each], Reporter(marks[each])
+        part, reporter = documents[each], Reporter(documents[each].marks)
         # Two files may have local sub-workflows of the same name.
-        package = DEFAULT_PACKAGE if document is reading.documents[0] else reading.documents[0].name
-        builder = TaskBuilder(document, reporter, tasks, workflows, made)
-        made[each] = _compiled(document, reporter, builder, text, f"{name}.yaml", marks[each], package)
-        findings += reporter.findings
+        package = DEFAULT_PACKAGE if part is reading.partial[0] else reading.partial[0].document.name
+        builder = TaskBuilder(part.document, reporter, tasks, workflows, made, documents.keys() - made.keys())
+        workflow = _compiled(part, reporter, builder, text, f"{name}.yaml", package)
+        findings += independent(reporter.findings, part.errors)
+        if workflow is not None:
+            made[each] = workflow
     findings.sort(key=lambda each: (each.source, each.line, each.column))
     sound = not has_errors(findings)
-    return CompiledFile(tuple(made[each] for each in documents) if sound else (), tuple(findings))
+    names = [each.name for each in reading.documents]
+    return CompiledFile(tuple(made[each] for each in names) if sound else (), tuple(findings))
 
 
-def _order(documents: Mapping[str, WorkflowDocument], marks: Mapping[str, Marks]) -> tuple[list[str], list[Finding]]:
-    """Returns the documents with those that are called before those that call them; if they call one another in a
-    circle none, and the finding."""
+def _order(documents: Mapping[str, PartialDocument]) -> tuple[list[str], list[Finding]]:
+    """Returns the documents with those that are called before those that call them, and a finding for each circle."""
     calls = {
-        name: [step.call for step in document.steps if step.call is not None and step.call in documents]
-        for name, document in documents.items()
+        name: [step.call for step in part.document.steps if step.call is not None and step.call in documents]
+        for name, part in documents.items()
     }
-    try:
-        return list(TopologicalSorter(calls).static_order()), []
-    except CycleError as error:
-        path: list[str] = error.args[1]
+    findings: list[Finding] = []
+    for path in cycles_in(calls):
         # The path goes from each workflow to one that calls it.
-        caller, called = path[1], path[0]
-        step = next(each for each in documents[caller].steps if each.call == called)
-        line, column = marks[caller].at(f"{step.where}.call")
+        caller, called = documents[path[1]], path[0]
+        step = next(each for each in caller.document.steps if each.call == called)
+        line, column = caller.marks.at(f"{step.where}.call")
         why = f"workflows call one another in a circle and would never end: {' → '.join(reversed(path))}"
-        return [], [Finding("error", "recursive_workflow", why, line, column, f"{step.where}.call")]
+        findings.append(Finding("error", "recursive_workflow", why, line, column, f"{step.where}.call"))
+    if findings:
+        return list(documents), findings
+    return list(TopologicalSorter(calls).static_order()), []
 
 
 def _compiled(
-    document: WorkflowDocument,
-    reporter: Reporter,
-    builder: TaskBuilder,
-    text: str,
-    where: str,
-    marks: Marks,
-    package: str,
-) -> YamlWorkflow:
+    part: PartialDocument, reporter: Reporter, builder: TaskBuilder, text: str, where: str, package: str
+) -> YamlWorkflow | None:
+    """Returns the workflow of a document; None if it has errors, all of them reported."""
     nodes = builder.build()
-    source = YamlSource(document, nodes, builder.result(), builder.gate, where)
-    workflow = YamlWorkflow(document, source, text, marks, package)
-    if not has_errors(reporter.findings):
-        try:
-            _ = workflow.spec
-        except InvalidWorkflow as error:
-            reporter.report("error", error.code, error.message, "")
+    if part.errors or not builder.complete or has_errors(reporter.findings):
+        return None
+    source = YamlSource(part.document, nodes, builder.result(), builder.gate, where)
+    workflow = YamlWorkflow(part.document, source, text, part.marks, package)
+    try:
+        _ = workflow.spec
+    except InvalidWorkflow as error:
+        reporter.report("error", error.code, error.message, "")
+        return None
     return workflow
