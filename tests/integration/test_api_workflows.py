@@ -260,9 +260,13 @@ HUB = HubSettings(address="tcp://127.0.0.1:0", heartbeat=0.2, lease=2.0, resend=
 
 
 def test_an_uploaded_definition_runs_on_a_worker_and_never_on_the_server(tmp_path: Path, sqlite_url: str) -> None:
-    steps = f"steps: [{{name: a, command: 'echo $PPID > {tmp_path}/ran; printf there', output: SAID}}]"
     with running_api(sqlite_url, definitions=DefinitionSettings(), hub=HUB) as running:
         client, operator = running.client("author"), running.client("operator")
+        private = f"http://127.0.0.1:{client.base_url.port}/healthz"
+        steps = (
+            f"steps: [{{name: a, command: 'echo $PPID > {tmp_path}/ran; printf there', output: SAID}},"
+            f" {{name: b, http: '{private}', id: b}}, {{name: c, command: 'echo ${{b.status}}', output: STATUS}}]"
+        )
         made = put(client, "uploaded", steps)
         assert made.status_code == 201 and made.json()["remote_only"]
         trace = client.get(f"{BASE}/uploaded/dispatch").json()["tasks"][0]
@@ -280,7 +284,7 @@ def test_an_uploaded_definition_runs_on_a_worker_and_never_on_the_server(tmp_pat
         finally:
             worker.kill()
             worker.communicate()
-        assert done["result"] == {"SAID": "there"}
+        assert done["result"] == {"SAID": "there", "STATUS": "200"}, "a worker reaches private addresses"
         attempt = running.runner.get(started).attempts()[0]
         assert attempt.executor == "workers"
 

@@ -135,6 +135,26 @@ def test_runs_of_an_earlier_version_find_its_sub_workflows_after_a_restart(make_
     assert fresh["C"] == {"outputs": {"SAID": "new"}}
 
 
+def test_a_failed_run_is_continued_once_after_a_restart(make_runner: Make, tmp_path: Path) -> None:
+    text = (
+        "retry_policy: {limit: 5, interval_sec: 1}\n"
+        f"steps: [{{name: a, command: 'echo >> {tmp_path}/tries; test -e {tmp_path}/go && printf done', output: A}}]"
+    )
+    first = make_runner(definitions=FREE)
+    definitions(first).editor.put("shared", text, 0, "ada")
+    run_id = first.submit(definitions(first).catalog.workflow("shared")).id
+    until(lambda: [each.state for each in first.get(run_id).children()] == [RunState.FAILED])
+    until(lambda: first.get(run_id).tasks()[0].state == "ready")
+    first.close()
+    (tmp_path / "go").touch()
+    second = make_runner(definitions=FREE)
+    assert second.get(run_id).result(30) == {"A": "done"}
+    failed, completed = sorted(second.get(run_id).children(), key=lambda each: each.created_at)
+    assert (failed.state, completed.state) == (RunState.FAILED, RunState.COMPLETED)
+    assert second.get(completed.id).status().rerun_of == failed.id
+    assert (tmp_path / "tries").read_text() == "\n\n"
+
+
 def test_an_orchestrator_without_definitions_leaves_them_alone(make_runner: Make) -> None:
     plain, follower = make_runner(), make_runner(definitions=FREE)
     definitions(follower).editor.put("shared", says("hello"), 0, "ada")

@@ -180,5 +180,5 @@ def test_a_request_that_may_only_reach_public_addresses_is_refused_where_it_is_m
 
     argv = [sys.executable, "-I", runtime.HTTP_REQUEST, str(folder)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, env={**os.environ})
-    assert done.returncode == 6 and "a private address" in done.stderr
+    assert done.returncode == 8 and "a private address" in done.stderr
     assert not (folder / "request.json").exists(), "it may have secrets"

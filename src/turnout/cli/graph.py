@@ -57,6 +57,7 @@ def graph(
 
 def load_graph(subject: str, database: str | None) -> tuple[WorkflowSpec, States | None]:
     """Returns the workflow of a target, or that of a run and the states of its tasks."""
+    from turnout.authoring.yaml.run_retries import steps_of
     from turnout.cli.database import open_store
     from turnout.runner.run_reader import LAST, find_run, spec_of_version
     from turnout.runner.settings import configuration
@@ -68,7 +69,7 @@ def load_graph(subject: str, database: str | None) -> tuple[WorkflowSpec, States
             states = {row.name: row.state for row in store.tasks(run.new.run_id, outputs=False)}
             return spec_of_version(store, run.new.version), states
     config = configuration()
-    return find_workflow(subject, config.get("workflows") or (), (config.root,)).spec, None
+    return steps_of(find_workflow(subject, config.get("workflows") or (), (config.root,))).spec, None
 
 
 def _is_run_id(text: str) -> bool:

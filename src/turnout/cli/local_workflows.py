@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnout.authoring.yaml.run_retries import steps_of
 from turnout.cli.database import count_not_driven
 from turnout.cli.service import Explained, ExplainedTask
 from turnout.cli.workers import connected_workers, hubs_at
@@ -19,7 +20,8 @@ class LocalWorkflows:
 
     def explain(self, target: str, hub: str | None) -> Explained:
         config = configuration()
-        workflow = find_workflow(target, config.get("workflows") or (), (config.root,))
+        started = find_workflow(target, config.get("workflows") or (), (config.root,))
+        workflow = steps_of(started)
         found = Plan(config, hub).explain(workflow)
         needs = remote_needs(workflow, found, lambda: connected_workers(self._database))
         specs = {each.name: each for each in workflow.spec.tasks}
@@ -37,5 +39,5 @@ class LocalWorkflows:
             f"orchestrator {orchestrator} has a hub, which is not configured here: --hub {address}"
             for orchestrator, address in others
         ]
-        full_name = workflow.spec.full_name
+        full_name = started.spec.full_name
         return Explained(full_name, tasks, count_not_driven(self._database, full_name), notes)

@@ -9,6 +9,7 @@ import msgspec
 
 from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.findings import Finding, has_errors
+from turnout.authoring.yaml.run_retries import steps_of
 from turnout.errors import DefinitionError, WorkflowNotFound
 from turnout.model.definitions import RecentRun
 from turnout.model.spec import TaskSpec, WorkflowSpec, decode_spec
@@ -91,8 +92,9 @@ class WorkflowViews:
         return self._catalog.resolve(name)
 
     def spec(self, name: str) -> WorkflowSpec:
-        """Returns the spec that new runs of the workflow take."""
-        workflow = self._catalog.workflow(name)
+        """Returns the spec that new runs of the workflow take; of one with further runs after a failure, that of its
+        attempts, which has the steps."""
+        workflow = steps_of(self._catalog.workflow(name))
         definition = self._core.registry.workflows.get(self._catalog.full_name(workflow))
         return workflow.spec_for(self._catalog.tenant) if definition is None else definition.spec
 

@@ -34,7 +34,7 @@ def named_arguments(
     found = {**dict(zip(names, given.positional, strict=False)), **given.named}
     if step.parallel is not None and not found:
         found = _from_items(step, names)
-    known = [each.name for each in child.spec.params] if child is not None else names
+    known = [each.name for each in child.source.params] if child is not None else names
     takes_any = step.handler is not None or (child is None and _takes_any(task))
     called = step.call or step.python
     faults = [
@@ -84,7 +84,7 @@ def _from_items(step: StepDocument, names: list[str]) -> dict[str, Any]:
 
 def _required(task: AnyTask, child: AnyWorkflow | None) -> list[str]:
     if child is not None:
-        return [each.name for each in child.spec.params if each.required]
+        return [each.name for each in child.source.params if each.required]
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = open_signature(task.function).parameters.values()
     return [each.name for each in parameters if each.default is each.empty and each.kind not in variable]

@@ -12,10 +12,12 @@ import msgspec
 from turnout.authoring.task import Task
 from turnout.authoring.workflow import DEFAULT_PACKAGE, Workflow
 from turnout.authoring.yaml.bodies import Reporter
+from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.findings import Finding, has_errors
 from turnout.authoring.yaml.follow_on import independent
 from turnout.authoring.yaml.reader import PartialDocument, read_file
 from turnout.authoring.yaml.resolution import cycles_in
+from turnout.authoring.yaml.run_retries import retried, steps_document
 from turnout.authoring.yaml.tasks import TaskBuilder
 from turnout.authoring.yaml.workflow import YamlSource, YamlWorkflow
 from turnout.errors import InvalidWorkflow
@@ -30,7 +32,8 @@ class CompiledFile(msgspec.Struct, frozen=True):
     """A workflow file, compiled."""
 
     workflows: tuple[YamlWorkflow, ...]
-    """The workflow, then its local sub-workflows; none if there is an error."""
+    """The workflow, then its local sub-workflows, then the steps of those with further runs after a failure; none if
+    there is an error."""
     findings: tuple[Finding, ...]
     """Errors, warnings and notes, in the order of their places."""
 
@@ -54,19 +57,29 @@ def compile_file(
     order, cycles = _order(documents)
     findings += cycles
     made: dict[str, YamlWorkflow] = {}
+    inner: list[YamlWorkflow] = []
     for each in order:
         part, reporter = documents[each], Reporter(documents[each].marks)
         # Two files may have local sub-workflows of the same name.
-        package = DEFAULT_PACKAGE if part is reading.partial[0] else reading.partial[0].document.name
-        builder = TaskBuilder(part.document, reporter, tasks, workflows, made, documents.keys() - made.keys())
-        workflow = _compiled(part, reporter, builder, text, f"{name}.yaml", package)
+        main = reading.partial[0].document.name
+        package = DEFAULT_PACKAGE if each == main else main
+        home = f"{name}.yaml"
+        own, own_package = part.document, package
+        if part.document.retry_policy is not None:
+            own, own_package = steps_document(part.document), main if each == main else f"{main}.{each}"
+        builder = TaskBuilder(own, reporter, tasks, workflows, made, documents.keys() - made.keys())
+        workflow = _compiled(own, part, reporter, builder, text, home, own_package)
         findings += independent(reporter.findings, part.errors)
-        if workflow is not None:
-            made[each] = workflow
+        if workflow is None:
+            continue
+        made[each] = workflow
+        if part.document.retry_policy is not None:
+            inner.append(workflow)
+            made[each] = retried(part.document, workflow, home, package)
     findings.sort(key=lambda each: (each.source, each.line, each.column))
     sound = not has_errors(findings)
     names = [each.name for each in reading.documents]
-    return CompiledFile(tuple(made[each] for each in names) if sound else (), tuple(findings))
+    return CompiledFile((*(made[each] for each in names), *inner) if sound else (), tuple(findings))
 
 
 def _order(documents: Mapping[str, PartialDocument]) -> tuple[list[str], list[Finding]]:
@@ -89,14 +102,20 @@ def _order(documents: Mapping[str, PartialDocument]) -> tuple[list[str], list[Fi
 
 
 def _compiled(
-    part: PartialDocument, reporter: Reporter, builder: TaskBuilder, text: str, where: str, package: str
+    document: WorkflowDocument,
+    part: PartialDocument,
+    reporter: Reporter,
+    builder: TaskBuilder,
+    text: str,
+    where: str,
+    package: str,
 ) -> YamlWorkflow | None:
     """Returns the workflow of a document; None if it has errors, all of them reported."""
     nodes = builder.build()
     if part.errors or not builder.complete or has_errors(reporter.findings):
         return None
-    source = YamlSource(part.document, nodes, builder.result(), builder.gate, where)
-    workflow = YamlWorkflow(part.document, source, text, part.marks, package)
+    source = YamlSource(document, nodes, builder.result(), builder.gate, where)
+    workflow = YamlWorkflow(document, source, text, part.marks, package, document.timeout_sec or None)
     try:
         _ = workflow.spec
     except InvalidWorkflow as error:

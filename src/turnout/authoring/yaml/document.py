@@ -153,8 +153,8 @@ class WorkflowDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Among waiting runs those with a higher priority start first."""
     timeout_sec: Annotated[Seconds | None, Key(example="timeout_sec: 3600", form=TIME_LIMIT)] = None
     """Seconds that a run may take; 0: no limit."""
-    retry_policy: Annotated[RunRetryPolicy | None, Key(example="retry_policy: {limit: 2}", later=True)] = None
-    """Further runs after a failure."""
+    retry_policy: Annotated[RunRetryPolicy | None, Key(example="retry_policy: {limit: 2}")] = None
+    """Further runs after a failure, each from what failed."""
     hist_retention_days: Annotated[
         int | None,
         Meta(ge=0, le=36_500),

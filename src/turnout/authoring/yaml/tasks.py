@@ -15,7 +15,8 @@ from turnout.authoring.workflow import Workflow
 from turnout.authoring.yaml.argument_types import ArgumentTypes
 from turnout.authoring.yaml.bodies import BodyBuilder, Reporter
 from turnout.authoring.yaml.calls import named_arguments, refuse_commands_only
-from turnout.authoring.yaml.document import StepDocument, WorkflowDocument
+from turnout.authoring.yaml.document import RetryPolicy as StepRetryPolicy
+from turnout.authoring.yaml.document import RunRetryPolicy, StepDocument, WorkflowDocument
 from turnout.authoring.yaml.scopes import Scopes
 from turnout.authoring.yaml.step_task import StepTask
 from turnout.authoring.yaml.task_inputs import TaskInputs, output_of
@@ -275,13 +276,7 @@ class TaskBuilder:
         if on is not None:
             changes["continue_on"] = ContinueOn(failure=on.failure, skipped=on.skipped)
         if retry is not None:
-            changes["retry"] = RetryPolicy(
-                attempts=retry.limit + 1,
-                backoff="exponential" if retry.backoff > 1 else "fixed",
-                delay=retry.interval_sec,
-                max_delay=retry.max_interval_sec,
-                factor=retry.backoff if retry.backoff > 1 else 2.0,
-            )
+            changes["retry"] = retry_of(retry)
         if step.timeout_sec:
             changes["timeout"] = step.timeout_sec
         if step.call is None and step.worker_selector is not None:
@@ -306,6 +301,17 @@ class TaskBuilder:
         while name in taken:
             name = f"{name}_"
         return name
+
+
+def retry_of(policy: StepRetryPolicy | RunRetryPolicy) -> RetryPolicy:
+    """Returns the policy of a task for that of a step or a run."""
+    return RetryPolicy(
+        attempts=policy.limit + 1,
+        backoff="exponential" if policy.backoff > 1 else "fixed",
+        delay=policy.interval_sec,
+        max_delay=policy.max_interval_sec,
+        factor=policy.backoff if policy.backoff > 1 else 2.0,
+    )
 
 
 def _shown(command: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from turnout.authoring.graph_builder import GraphBuilder
 from turnout.authoring.options import WorkflowOptions
 from turnout.authoring.task import Task
-from turnout.authoring.workflow import DEFAULT_PACKAGE, Workflow
+from turnout.authoring.workflow import Workflow
 from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.inputs import adapters, input_name, spec_params
 from turnout.authoring.yaml.marks import Marks
@@ -50,7 +50,8 @@ class YamlWorkflow(Workflow[..., Any]):
         source: YamlSource,
         text: str,
         marks: Marks,
-        package: str = DEFAULT_PACKAGE,
+        package: str,
+        timeout: float | None,
     ) -> None:
         self.document = document
         """The document that it was compiled from."""
@@ -59,7 +60,7 @@ class YamlWorkflow(Workflow[..., Any]):
         self.text = text
         """The whole text of the file."""
         selector = document.worker_selector
-        options: WorkflowOptions = {"timeout": document.timeout_sec or None, "worker_selector": selector}
+        options: WorkflowOptions = {"timeout": timeout, "worker_selector": selector}
         options["package"] = package
         if isinstance(selector, dict) and document.affinity == "run":
             options["affinity"] = "run"

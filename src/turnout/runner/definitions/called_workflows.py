@@ -6,13 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from turnout.errors import InvalidWorkflow
-from turnout.model.definitions import StoredDefinition
+from turnout.model.definitions import DefinitionVersion, StoredDefinition
 from turnout.runner.definitions.compilation import AnyWorkflow, Attempted
 
 CompileText: TypeAlias = Callable[[str, str, str | None, Mapping[str, AnyWorkflow]], Attempted]
 """Compiles a text of that name with that base; it may call these workflows."""
-DOCUMENT_MARK = "\n---"
-"""Part of every text with local sub-workflows."""
+LOCAL_MARKS = ("\n---", "retry_policy", "retryPolicy")
+"""Each text with local sub-workflows, or its base, has one of these."""
+
+
+def may_have_local(version: DefinitionVersion) -> bool:
+    """True if the text may have sub-workflows of its own, which only its runs call."""
+    return any(mark in text for mark in LOCAL_MARKS for text in (version.text, version.base or ""))
 
 
 class CalledWorkflows(Mapping[str, AnyWorkflow]):
@@ -48,7 +53,7 @@ class CalledWorkflows(Mapping[str, AnyWorkflow]):
             raise InvalidWorkflow(f"workflows call one another in a circle ({path})", code="recursive_workflow")
         if stored.current is None or stored.kind != "yaml":
             return Attempted()
-        if stored.removed and DOCUMENT_MARK not in stored.current.text:
+        if stored.removed and not may_have_local(stored.current):
             return Attempted()
         self._open.append(full_name)
         try:

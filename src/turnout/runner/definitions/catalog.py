@@ -20,7 +20,7 @@ from turnout.contracts.store import Store
 from turnout.errors import InvalidWorkflow, TurnoutError, WorkflowNotFound
 from turnout.model.definitions import StoredDefinition
 from turnout.model.names import suggest
-from turnout.runner.definitions.called_workflows import DOCUMENT_MARK, CalledWorkflows, reached
+from turnout.runner.definitions.called_workflows import CalledWorkflows, may_have_local, reached
 from turnout.runner.definitions.compilation import (
     AnyTask,
     AnyWorkflow,
@@ -234,7 +234,7 @@ class Catalog:
         stored = {name: each.stored for name, each in self._known.items()}
         for each in self._store.definition_versions_in_use():
             tenant, name = each.full_name.partition("::")[0], each.full_name.rpartition("::")[2]
-            if tenant != self.tenant or DOCUMENT_MARK not in each.text or self._registry.has_earlier(each.spec_version):
+            if tenant != self.tenant or not may_have_local(each) or self._registry.has_earlier(each.spec_version):
                 continue
             attempted = self._compile_text(each.text, name, each.base, self._callable(stored, self._known))
             if attempted.workflows:

@@ -41,7 +41,7 @@ class Editor:
         attempted = self._catalog.attempt(text, name=name or "workflow")
         if self._allow_local_execution or not attempted.workflows:
             return attempted
-        refused = tuple(self._local_executions(attempted.workflows))
+        refused = tuple(dict.fromkeys(self._local_executions(attempted.workflows)))
         return msgspec.structs.replace(attempted, findings=(*attempted.findings, *refused))
 
     def _local_executions(self, workflows: Sequence[AnyWorkflow]) -> Iterator[Finding]:

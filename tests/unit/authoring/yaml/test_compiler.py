@@ -11,6 +11,7 @@ from turnout import task, workflow
 from turnout.authoring.definition import TaskDefaults
 from turnout.authoring.registry import Registry
 from turnout.authoring.yaml.compiler import CompiledFile, compile_file
+from turnout.authoring.yaml.run_retries import steps_of
 from turnout.errors import InvalidInput
 from turnout.model.retry import RetryPolicy
 from turnout.model.spec import ContinueOn, DictOf, FromParam, FromTask, Literally, TaskSpec, WorkflowSpec, decode_spec
@@ -139,6 +140,52 @@ def test_all_errors_of_a_file_are_found_at_once_in_the_order_of_their_places() -
     )
     codes = [each.code for each in found.findings if each.severity == "error"]
     assert codes == ["unknown_reference", "not_before", "unknown_task", "unknown_workflow"]
+
+
+def test_errors_of_keys_and_of_what_they_mean_are_found_at_once() -> None:
+    found = compiled(
+        "timeout_sec: -1\n"
+        "steps:\n"
+        "  - {name: a, command: ls, retry_policy: {limit: many}}\n"
+        "  - {name: b, python: 'os:remove'}\n"
+        "  - {name: c, call: nothing, depends: a}\n"
+        "  - {name: d, python: 'shop:double', params: {number: many}}\n"
+        "  - {name: e, command: 'echo ${nope.stdout}'}\n"
+    )
+    errors = [(each.line, each.code) for each in found.findings if each.severity == "error"]
+    assert sorted(errors) == [
+        (1, "bad_value"),
+        (3, "bad_value"),
+        (4, "unknown_task"),
+        (5, "unknown_workflow"),
+        (6, "bad_arguments"),
+        (7, "unknown_reference"),
+    ]
+    assert not found.workflows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "steps: [{name: a, comand: ls, output: A}, 'echo ${A.b}']",
+        "steps: [{name: a, command: ls, outptu: A}, 'echo ${A.b}']",
+        "params: {N: {type: wat}}\nsteps: ['echo ${N.b}']",
+        "steps: [{id: 9a b, command: 5}, 'echo ${a.stdout}']",
+        "steps: [5, [6], {}, null]",
+        "steps: [{parallel: 5, command: ls}, {script: 5}, {http: 5}, {call: 5}, {handler: 5}]",
+        "handler_on: 5\nsteps: [ls]",
+        "preconditions: [5]\nenv: 5\nsecrets: 5\nsteps: [ls]",
+    ],
+)
+def test_an_error_that_follows_from_another_is_not_reported(text: str) -> None:
+    found = compiled(text)
+    kinds = {each.code for each in found.findings if each.severity == "error"}
+    assert kinds and not kinds & {"unknown_reference", "not_before", "unknown_task"}
+
+
+def test_a_call_of_a_sub_workflow_without_a_sound_step_is_no_further_error() -> None:
+    found = compiled("steps: [{call: b}]\n---\nname: b\nsteps: [{call: nothing}]\n")
+    assert [(each.line, each.code) for each in found.findings if each.severity == "error"] == [(4, "unknown_workflow")]
 
 
 def test_a_step_is_a_shell_body_that_has_all_it_needs() -> None:
@@ -368,6 +415,17 @@ steps: [{command: "echo ${yy.stdout}"}]
 
 
 @pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("steps: [{python: 'os:remove', timeout_sec: x}]", {"unknown_task", "bad_value"}),
+        ("steps: [{name: a, depends: a, command: 'echo ${x.y}'}]", {"cycle", "unknown_reference"}),
+    ],
+)
+def test_several_errors_of_one_step_are_reported_together(text: str, codes: set[str]) -> None:
+    assert {each.code for each in compiled(text).findings if each.severity == "error"} == codes
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "steps:\n  - {name: a, command: x, ouput: OUT}\n  - {command: 'echo ${OUT.field}'}\n",
@@ -379,3 +437,21 @@ steps: [{command: "echo ${yy.stdout}"}]
 )
 def test_what_follows_from_another_error_is_left_out(text: str) -> None:
     assert len([each for each in compiled(text).findings if each.severity == "error"]) == 1
+
+
+def test_a_workflow_with_a_retry_policy_has_one_task_that_repeats_its_steps() -> None:
+    found = compiled(
+        "params: [p, {Q: 1}]\nretry_policy: {limit: 2, interval_sec: 5, backoff: 3, max_interval_sec: 60}\n"
+        "timeout_sec: 30\nsteps: [{name: a, command: ls, output: A}]\n"
+    )
+    outer, steps = found.workflows
+    assert (outer.spec.full_name, steps.spec.full_name) == ("public::embedded::flow", "public::flow::flow")
+    assert outer.spec.params == steps.spec.params
+    [task] = outer.spec.tasks
+    assert (task.name, task.body.kind, task.body.ref) == ("flow", "workflow", "public::flow::flow")
+    assert task.retry == RetryPolicy(attempts=3, backoff="exponential", delay=5, max_delay=60, factor=3)
+    assert task.kwargs == {"_1": FromParam("_1"), "Q": FromParam("Q")}
+    assert outer.spec.result == FromTask("flow") and [each.name for each in steps.spec.tasks] == ["a"]
+    assert (outer.spec.timeout, steps.spec.timeout) == (None, 30), "each run has the time"
+    assert not [each for each in found.findings if each.code == "no_effect_yet"]
+    assert steps_of(outer) is steps and steps_of(steps) is steps and steps_of(elsewhere) is elsewhere
