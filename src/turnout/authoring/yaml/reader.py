@@ -144,7 +144,9 @@ def _read_document(
         groups = values["steps"]
         values["type"] = resolved_type(groups, values.get("type"), reading)
         values["steps"] = resolve_steps(groups, values["type"], values.get("defaults", StepDefaults()), reading)
-    return WorkflowDocument(**{"name": "", "steps": (), **values})
+    values.setdefault("name", "")
+    values.setdefault("steps", ())
+    return WorkflowDocument(**values)
 
 
 def _add_name(values: dict[str, Any], default: str, mark: Mark, reading: Reading) -> None:
