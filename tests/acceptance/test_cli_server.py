@@ -303,3 +303,34 @@ def test_a_server_shows_lines_with_their_run_and_task(project: Project, servers:
     process, _ = servers.serve()
     run_id = project.run("enqueue", "flows.py:doubling", "--json").json["run_id"]
     until_said(process, f"{run_id[:18]} double │ doubling 21")
+
+
+def test_the_worker_of_dev_keeps_the_last_good_file_and_loads_it_when_it_is_mended(
+    project: Project, servers: Servers
+) -> None:
+    file = project.folder / "greeting.py"
+    file.write_text(GREETING)
+    process = servers.start("dev", "--port", "0", "greeting.py", TURNOUT_DEFAULT_EXECUTION_MODE="distributed")
+    said = process.stderr
+    assert said is not None
+    link = until(lambda: re.search(r"(http://127\.0\.0\.1:\d+)/sign-in#code=(\S+)", said.readline()))
+    assert link is not None
+    until_said(process, "has joined: dev")
+    with httpx.Client(base_url=link[1], timeout=60) as browser:
+        session = browser.post("/api/v1/session", json={"code": link[2]}).json()
+
+        def result() -> object:
+            headers = {"X-CSRF-Token": session["csrf_token"]}
+            answer = browser.post("/api/v1/runs?wait=30", json={"workflow": "greeting"}, headers=headers)
+            assert answer.status_code == 201, answer.text
+            return answer.json()["result"]
+
+        assert result() == "hello Ada"
+        file.write_text("def broken(")
+        until_said(process, "the local worker keeps what it loaded before")
+        assert result() == "hello Ada"
+        file.write_text(GREETING.replace("hello", "good morning"))
+        until_said(process, "has joined: dev")
+        assert result() == "good morning Ada"
+    process.send_signal(signal.SIGTERM)
+    assert project.finish(process).code == 0

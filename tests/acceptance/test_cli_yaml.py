@@ -103,3 +103,28 @@ def test_the_schema_is_printed_and_written(project: Project, tmp_path: Path) -> 
     printed, written = project.run_all([["schema"], ["schema", "--output", str(file)]])
     assert (printed.code, written.code) == (0, 0)
     assert printed.json == json.loads(file.read_text(encoding="utf-8")) == workflow_schema()
+
+
+def test_python_files_of_a_folder_declare_tasks_for_every_command(project: Project) -> None:
+    folder = project.folder / "mixed"
+    folder.mkdir()
+    (folder / "mytasks.py").write_text(
+        "from turnout import task\n\n\n@task\ndef score(n: int) -> int:\n    return n + 1\n"
+    )
+    (folder / "mixed.yaml").write_text("steps: [{name: a, python: 'mytasks:score', params: {n: 3}, output: N}]\n")
+    named = project.run("validate", "mixed/")
+    assert named.code == 0, named.out + named.err
+    assert "mixed/mytasks.py  1 task, no workflow" in named.out and "::mixed(" in named.out
+    alone = project.run("validate", "mixed/mixed.yaml")
+    assert alone.code == 2 and "unknown_task" in alone.out, (
+        "a module that is neither configured nor named is not imported"
+    )
+    for configured in ("mixed/", "mixed/mytasks.py,mixed/"):
+        checked, doctor, ran = (
+            project.run(*command, TURNOUT_WORKFLOWS=configured)
+            for command in (("config", "check"), ("doctor",), ("run", "mixed/mixed.yaml", "--json"))
+        )
+        assert checked.code == 0, checked.out + checked.err
+        assert (doctor.code, "no_workflow" in doctor.out) == (0, False), doctor.out
+        assert ran.json["result"] == {"N": 4}
+        assert project.run("validate", TURNOUT_WORKFLOWS=configured).code == 0

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Mapping
 from enum import StrEnum
 from importlib.util import find_spec
@@ -192,7 +193,9 @@ def test_links_between_files_lead_somewhere(page: Path) -> None:
 
 
 def test_the_first_page_leads_to_all_others() -> None:
-    linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", (DOCS / "index.md").read_text()))
+    links = re.findall(r"\]\(([\w/-]+\.md)\)", (DOCS / "index.md").read_text())
+    linked = set(links)
+    assert len(links) == len(linked), "each page is listed once"
     pages = {page for page in DOCS.rglob("*.md") if page.parent.name != "decisions" and page.parent.name != "api"}
     assert {str(page.relative_to(DOCS)) for page in pages} - linked == {"index.md"}
 
@@ -264,6 +267,16 @@ def test_examples_import_only_what_the_api_reference_has(page: Path) -> None:
 def test_the_first_page_says_how_to_install_it_before_what_to_run() -> None:
     text = (ROOT / "README.md").read_text()
     assert 0 < text.find("\npip install turnout\n") < text.find("\nmake demo ") < text.find("\nmake test ")
+
+
+def test_the_quick_start_lists_every_extra() -> None:
+    text = (DOCS / "tutorial/quickstart.md").read_text()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert [
+        each
+        for each in extras
+        if each not in ("dev", "test-postgres") and f"| `pip install 'turnout[{each}]'` |" not in text
+    ] == []
 
 
 def test_every_option_of_a_worker_is_in_its_page() -> None:

@@ -30,7 +30,7 @@ env: [{WHERE: "${THERE}/${DAY}"}]
 secrets: [{name: TOKEN, provider: file, key: DIR/token}]
 steps:
   - {name: about, command: 'echo "$WHERE $TOKEN $DAG_NAME"; test -n "$TOKEN"', output: ABOUT}
-  - {name: skipped, preconditions: "test -f DIR/no-such-file", command: echo never, continue_on: skipped}
+  - {name: skipped, preconditions: "test -f DIR/no-such-file failed", command: echo never, continue_on: skipped}
   - {name: each, parallel: "${ABOUT}", command: "echo item ${ITEM}", output: ITEMS}
   - name: again
     command: echo x >> DIR/count; wc -l < DIR/count | tr -d ' '
@@ -68,7 +68,7 @@ def test_a_workflow_file_runs_on_a_worker_that_resolves_everything_itself(sqlite
             assert result["ABOUT"] == "on-the-worker/monday ******* flow"
             assert result["ITEMS"] == ["item on-the-worker/monday", "item *******", "item flow"]
             assert (result["COUNT"], result["LAST"]) == ("2", "0")
-            assert tasks["skipped"].reason == f"precondition:test -f {tmp_path}/no-such-file"
+            assert tasks["skipped"].reason == f"precondition:test -f {tmp_path}/no-such-file failed"
             assert (str(tasks["tolerated"].state), tasks["tolerated"].reason) == ("failed", "continue_on")
             until(lambda: any(line.text.startswith("left on-the-worker") for line in run.logs()))
             assert not [line for line in run.logs() if "t0ken" in line.text]

@@ -64,19 +64,28 @@ def companion(runner: Runner, targets: Sequence[str], files: Sequence[Path], *, 
     python = PythonFiles(definitions.catalog, reload=True)
     for path in own:
         python.load(path)
-    return DevCompanion(own, files, python.load, _worker_command(runner, targets, files) if worker else ())
+    if not worker:
+        return DevCompanion(own, files, python.load)
+    modules = _modules(targets, files)
+    check = [sys.executable, "-m", "turnout.cli.import_check", *modules] if modules else []
+    return DevCompanion(own, files, python.load, _worker_command(runner, modules), check)
 
 
-def _worker_command(runner: Runner, targets: Sequence[str], files: Sequence[Path]) -> list[str]:
+def _modules(targets: Sequence[str], files: Sequence[Path]) -> list[str]:
+    """Returns what the worker imports."""
+    from turnout.runner.workflow_files import is_workflow_file
+
+    named = [*(target.partition(":")[0] for target in targets), *map(str, files)]
+    return [each for each in named if not is_workflow_file(each)]
+
+
+def _worker_command(runner: Runner, modules: Sequence[str]) -> list[str]:
     """Returns the command line of the worker; empty for a hub with keys, since the worker has none."""
-    from turnout.runner.workflow_files import YAML_SUFFIXES
-
     workers = runner.core.workers
     if runner.hub is None or (workers is not None and workers.authenticator is not None):
         log.warning("no local worker is started: the hub has keys, and each worker needs one of its own")
         return []
-    modules = [*(target.partition(":")[0] for target in targets), *map(str, files)]
-    imports = [part for module in modules if not module.endswith(YAML_SUFFIXES) for part in ("--import", module)]
+    imports = [part for module in modules for part in ("--import", module)]
     return [
         sys.executable,
         "-m",

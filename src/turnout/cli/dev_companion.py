@@ -20,22 +20,32 @@ POLL_INTERVAL = 0.5
 """Seconds between two looks at the files."""
 STOP_TIMEOUT = 10.0
 """Seconds that the worker gets to leave before it is killed."""
+CHECK_TIMEOUT = 30.0
+"""Seconds that the imports of a new worker may take."""
 
 
 class DevCompanion:
     """Watches files in a thread of its own: when one changes, it is reloaded and the worker is started anew.
 
+    A process of its own first imports what the new worker would: if that fails, the old worker stays with what it has.
     The worker is under a supervisor, so it ends with this process however that ends.
     """
 
     def __init__(
-        self, reloaded: Sequence[Path], watched: Sequence[Path], reload: Callable[[Path], object], worker: Sequence[str]
+        self,
+        reloaded: Sequence[Path],
+        watched: Sequence[Path],
+        reload: Callable[[Path], object],
+        worker: Sequence[str] = (),
+        check: Sequence[str] = (),
     ) -> None:
         self._reloaded = frozenset(reloaded)
         self._watched = tuple(dict.fromkeys((*reloaded, *watched)))
         self._reload = reload
         self._command = tuple(worker)
         """The worker's command line; empty for none."""
+        self._check = tuple(check)
+        """The command line that imports what the worker does; empty if it imports nothing."""
         self._process: SupervisedProcess | None = None
         self._stop = asyncio.Event()
         self._loop = asyncio.new_event_loop()
@@ -66,8 +76,7 @@ class DevCompanion:
                 before = now
                 if changed:
                     self._reload_all(changed)
-                    await self._end_worker()
-                    self._start_worker()
+                    await self._replace_worker()
         finally:
             await self._end_worker()
 
@@ -85,6 +94,30 @@ class DevCompanion:
                     log.warning("%s: %s; what was loaded before stays in force", path, error)
                 else:
                     log.info("%s was loaded again", path)
+
+    async def _replace_worker(self) -> None:
+        """Starts a worker with the files as they are now, if they can be imported."""
+        if not self._command:
+            return
+        if self._check and not await self._imports():
+            log.warning("the local worker keeps what it loaded before, until the files can be imported again")
+            return
+        await self._end_worker()
+        self._start_worker()
+
+    async def _imports(self) -> bool:
+        """True if all that a worker imports can be imported. Why not is logged by the server, which imports it too."""
+        check = SupervisedProcess(command_child(self._check, None), output=_drop, grace=0.0)
+        stop = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait((check.gone, stop), timeout=CHECK_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+        if not check.gone.done():
+            check.stop(0.0)
+            await check.gone
+            return False
+        return check.ended.done() and check.ended.result() == 0
 
     def _start_worker(self) -> None:
         if self._command:
@@ -108,6 +141,10 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None  # an editor that replaces a file removes it for a moment
     return facts.st_mtime_ns, facts.st_size
+
+
+def _drop(stream: str, data: bytes) -> None:
+    """Takes the output of a check, which the worker would print as well."""
 
 
 def _echo(stream: str, data: bytes) -> None:

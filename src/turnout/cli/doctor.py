@@ -106,7 +106,7 @@ def _workflows(config: Config) -> Iterator[Check]:
     for target in configured:
         try:
             names = [workflow.name for workflow in load_workflows(target, (config.root,), configured)]
-            yield Check("workflows", Grade.GOOD, f"{target}: {', '.join(names)}")
+            yield Check("workflows", Grade.GOOD, f"{target}: {', '.join(names) or 'no workflow'}")
         except TurnoutError as error:
             yield Check("workflows", Grade.BAD, error.message)
 

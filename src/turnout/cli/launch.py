@@ -70,17 +70,24 @@ def targets_of(config: Config, given: Sequence[str]) -> tuple[list[Path], list[s
     return folders, others
 
 
-def workflows_of(config: Config, targets: Sequence[str]) -> list[Workflow[..., Any]]:
+def workflows_of(config: Config, targets: Sequence[str], folders: Sequence[Path]) -> list[Workflow[..., Any]]:
+    """Returns the workflows of the targets, which may use tasks of the workflow folders."""
     from turnout.runner.targets import configured_workflows
 
-    return configured_workflows(targets, (config.root,))
+    return configured_workflows(targets, (config.root,), map(str, folders))
 
 
-def definition_settings(config: Config, folders: Sequence[Path], *, reload: bool) -> DefinitionSettings:
+def definition_settings(
+    config: Config, targets: Sequence[str], folders: Sequence[Path], *, reload: bool
+) -> DefinitionSettings:
     from turnout.runner.definitions.settings import DefinitionSettings
+    from turnout.runner.targets import configured_modules
 
     return DefinitionSettings(
-        folders=tuple(folders), allow_local_execution=config.server.allow_local_execution, reload=reload
+        modules=tuple(configured_modules(targets, (config.root,))),
+        folders=tuple(folders),
+        allow_local_execution=config.server.allow_local_execution,
+        reload=reload,
     )
 
 

@@ -110,7 +110,7 @@ def run_orchestrator(launch: Launch) -> int:
     config = configuration()
     check_folder(launch.database or url_in(config))
     folders, targets = targets_of(config, launch.targets)
-    workflows = workflows_of(config, targets)
+    workflows = workflows_of(config, targets, folders)
     with ExitStack() as stack:
         stack.enter_context(stdout_for_json(launch.as_json))
         api = None if launch.api is None else stack.enter_context(_api(config, launch.api))
@@ -123,7 +123,7 @@ def run_orchestrator(launch: Launch) -> int:
             "on_output": shown,
             "schedules": True,
         }
-        definitions = definition_settings(config, folders, reload=launch.reload)
+        definitions = definition_settings(config, targets, folders, reload=launch.reload)
         runner = stack.enter_context(_runner(launch.database, config, definitions=definitions, **options))
         if launch.api is None:
             _refuse_idle(runner)

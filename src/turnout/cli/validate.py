@@ -36,7 +36,7 @@ def validate(
     from turnout.errors import InvalidTarget, TurnoutError
     from turnout.runner.composition import Plan
     from turnout.runner.settings import configuration
-    from turnout.runner.targets import load_workflows, yaml_files
+    from turnout.runner.targets import load_workflows, module_of, task_refs, yaml_files
     from turnout.runner.workflow_files import is_workflow_file
 
     config = configuration()
@@ -46,14 +46,18 @@ def validate(
             "there is nothing to validate: name a file or module, or set `workflows` in the configuration",
             code="no_target",
         )
-    plan, files = Plan(config), yaml_files(config.get("workflows") or (), (config.root,))
+    # What the user names here may be imported, as what is configured.
+    named = (*(config.get("workflows") or ()), *wanted)
+    plan, files = Plan(config), yaml_files(named, (config.root,))
     found: list[dict[str, Any]] = []
     for target, folder in expanded(list(wanted)):
         try:
             if is_workflow_file(target):
                 found += checked_file(target, folder, files, partial(_checked, target, plan))
+            elif workflows := load_workflows(target, (config.root,), named):
+                found += [_checked(target, plan, each) for each in workflows]
             else:
-                found += [_checked(target, plan, each) for each in load_workflows(target, (config.root,))]
+                found.append({"target": target, "ok": True, "declares": task_refs(module_of(target, (config.root,)))})
         except TurnoutError as error:
             if folder is None or error.code != "no_workflow":
                 found.append({"target": target, "ok": False, "error": {"code": error.code, "message": error.message}})
@@ -96,6 +100,9 @@ def _line(each: dict[str, Any]) -> list[tuple[str, str]]:
         error = each["error"]
         name = f" {each['workflow']}" if "workflow" in each else ""
         return [(f"✗ {each['target']}{name}: error[{error['code']}]: {error['message']}", "red")]
+    if "declares" in each:
+        count = format_count(len(each["declares"]), "task")
+        return [("✓ ", "green"), (each["target"], ""), (f"  {count}, no workflow", "dim")]
     names = ", ".join(map(_parameter, each["parameters"]))
     count = format_count(len(each["tasks"]), "task")
     return [("✓ ", "green"), (f"{each['workflow']}({names})", ""), (f"  {count}", "dim")]

@@ -14,6 +14,7 @@ from turnout.errors import InvalidInput
 from turnout.model.bindings import ABSENT, tasks_in
 from turnout.model.events import ErrorInfo
 from turnout.model.graph import Graph, lists_of
+from turnout.model.reasons import ITEMS_FAILED
 from turnout.model.rows import TaskRow
 from turnout.model.spec import FromTask, ListOf, Literally, TaskSpec, Template
 from turnout.model.states import TaskState
@@ -32,14 +33,26 @@ class Outputs(NamedTuple):
     def completed(self, pos: int) -> bool:
         return self.row_of(pos).state is TaskState.COMPLETED
 
+    def has_value(self, pos: int) -> bool:
+        """True if a task of the graph completed, or is a mapped one whose failed items are tolerated."""
+        return self.completed(pos) or self._tolerates_items(pos)
+
+    def _tolerates_items(self, pos: int) -> bool:
+        if pos not in self.graph.mapped:
+            return False
+        row, on = self.row_of(pos), self.graph.tasks[pos].continue_on
+        return on is not None and on.failure and row.state is TaskState.FAILED and row.reason == ITEMS_FAILED
+
     def behind(self, pos: int) -> Sequence[int]:
-        """Returns the rows whose outputs make up the value of a completed task of the graph."""
+        """Returns the rows whose outputs make up the value of a task of the graph that has one."""
         if pos not in self.graph.mapped:
             return (pos,)
         return [each for each in self.items.get(pos, ()) if self.completed(each)]
 
     def value(self, pos: int, texts: Mapping[int, str]) -> Any:
-        """Returns the value of a task of the graph; ABSENT if it did not complete. ``texts``: outputs by position."""
+        """Returns the value of a task of the graph; ABSENT if it has none. ``texts``: outputs by position."""
+        if self._tolerates_items(pos):
+            return [_decode(texts[each]) if self.completed(each) else None for each in self.items.get(pos, ())]
         if not self.completed(pos):
             return failed_result(self.graph.tasks[pos], self.row_of(pos))
         if pos not in self.graph.mapped:
@@ -160,7 +173,7 @@ def texts_for_item(outputs: Outputs, group: int, index: int, have: Container[int
             part = template.items[index] if isinstance(template, ListOf) else template
         for name in tasks_in(part):
             pos = graph.position[name]
-            found.update(dict.fromkeys(outputs.behind(pos) if outputs.completed(pos) else ()))
+            found.update(dict.fromkeys(outputs.behind(pos) if outputs.has_value(pos) else ()))
     return list(found)
 
 

@@ -18,7 +18,7 @@ DATA_DISCARDED = frozenset({STORE_REJECTED, TURN_FAILED})
 NOT_CHOSEN, TRIGGER_RULE = "not_chosen", "trigger_rule"
 """Reasons of a skip by choice, by a branch (``not_chosen:name``) or by a rule, which the default rule accepts."""
 PRECONDITION = "precondition"
-"""The reason of a task that its own preconditions skipped, with the condition: ``precondition:test -f data``."""
+"""The reason of a task that its own preconditions skipped, and what was found: ``precondition:test -f data failed``."""
 CONTINUED = "continue_on"
 """The reason of a failure by an exit code or an output after which the dependents of the task run all the same."""
 NO_CAPACITY, WAITING_FOR_POLLER, WAITING_TO_RUN_ALONE = "no_capacity", "waiting_for_poller", "waiting_to_run_alone"

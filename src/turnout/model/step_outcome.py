@@ -53,10 +53,11 @@ def holds(check: Check, *, code: int | None = None, text: str = "") -> bool:
 
 
 def unmet_reason(check: Check) -> str:
-    """Returns the condition as it is shown in the reason of a skipped step."""
+    """Returns what was found instead of the condition, as it is shown in the reason of a skipped step."""
     shown = " ".join(check.shown.split())[:MAX_SHOWN_CONDITION]
-    negated = "not " if check.negate else ""
-    return f"{negated}{shown}" if check.expected is None else f"{shown} is {negated}{check.expected}"
+    if check.expected is None:
+        return f"{shown} {'succeeded' if check.negate else 'failed'}"
+    return f"{shown} is {'' if check.negate else 'not '}{check.expected}"
 
 
 def repeats(repeat: Repeat, code: int, met: bool | None, executions: int) -> bool:

@@ -30,8 +30,8 @@ from turnout.runner.config import Config, Entry, read_config
 from turnout.runner.config_schema import HUB, RULES
 from turnout.runner.config_sources import CONFIG_VARIABLE
 from turnout.runner.definitions.settings import DefinitionSettings
+from turnout.runner.modules import search_in
 from turnout.runner.server_access import ServerAccess, server_access
-from turnout.runner.targets import search_in
 
 ConfigSource: TypeAlias = bool | str | Path | Config
 """True: the file that is found from the working directory upwards, and the environment. False: neither. A path: that

@@ -1,19 +1,14 @@
 """Loads workflows and modules by targets, such as ``shop.orders:fulfil``, ``flows/orders.py`` or ``nightly.yaml``.
 
 A target is a module or a file in Python or YAML, with ``:workflow`` behind it where one of several is meant, or a
-folder of files. A Python file is imported under the name that it would have as a module, so that other processes can
-import its functions by it.
+folder of files.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import logging
 import re
-import sys
-import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from turnout.authoring.workflow import Workflow
 from turnout.errors import InvalidTarget, TurnoutError
 from turnout.model.names import suggest
+from turnout.runner.modules import load_module
 from turnout.runner.workflow_files import files_of, is_workflow_file
 
 if TYPE_CHECKING:
@@ -98,10 +94,13 @@ def find_workflow(target: str, configured: Iterable[str], search: Iterable[Path]
         ) from None
 
 
-def configured_workflows(targets: Iterable[str], search: Iterable[Path] = ()) -> list[AnyWorkflow]:
-    """Returns the workflows of all these targets."""
-    places, configured = tuple(search), tuple(targets)
-    return [workflow for target in configured for workflow in load_workflows(target, places, configured)]
+def configured_workflows(
+    targets: Iterable[str], search: Iterable[Path] = (), configured: Iterable[str] = ()
+) -> list[AnyWorkflow]:
+    """Returns the workflows of all these targets. Files in YAML may use tasks of these and of the configured ones."""
+    wanted, places = tuple(targets), tuple(search)
+    named = (*wanted, *configured)
+    return [workflow for target in wanted for workflow in load_workflows(target, places, named)]
 
 
 def load_workflows(target: str, search: Iterable[Path] = (), configured: Iterable[str] = ()) -> list[AnyWorkflow]:
@@ -111,19 +110,53 @@ def load_workflows(target: str, search: Iterable[Path] = (), configured: Iterabl
         return [load_workflow(target, search, configured)]
     if folder := _folder(place, search):
         return _of_folder(folder, search, configured)
-    found = list(workflows_of(load_module(place, search)).values())
-    return found or [load_workflow(target, search)]
+    module = load_module(place, search)
+    found = list(workflows_of(module).values())
+    return found if found or task_refs(module) else [load_workflow(target, search)]
 
 
-def yaml_files(configured: Iterable[str], search: Iterable[Path]) -> YamlFiles:
-    """Returns the loader of workflow files in a project with these configured workflows."""
+def module_of(target: str, search: Iterable[Path] = ()) -> ModuleType:
+    """Returns the module of a target that is one, or that names one of its workflows."""
+    return load_module(_split(target)[0], search)
+
+
+def task_refs(module: ModuleType) -> list[str]:
+    """Returns the tasks that the module declares, as ``module:function``."""
+    from turnout.runner.yaml_targets import DeclaredTasks
+
+    return list(DeclaredTasks(lambda: [module]))
+
+
+def yaml_files(configured: Iterable[str], search: Iterable[Path], also: Sequence[ModuleType] = ()) -> YamlFiles:
+    """Returns the loader of workflow files in a project with these configured workflows. Files may use tasks that the
+    configured modules and folders declare, and those of ``also``."""
     from turnout.runner.yaml_targets import DeclaredTasks, YamlFiles
 
-    places = tuple(search)
-    modules = [place for each in configured if not is_workflow_file(place := _split(each)[0])]
-    return YamlFiles(
-        DeclaredTasks(lambda: [load_module(each, places) for each in modules if not _folder(each, places)])
-    )
+    targets, places = tuple(configured), tuple(search)
+    return YamlFiles(DeclaredTasks(lambda: [*configured_modules(targets, places), *also]))
+
+
+def configured_modules(targets: Iterable[str], search: Iterable[Path] = ()) -> list[ModuleType]:
+    """Returns the modules of these targets: those that are named, and the Python files of folders."""
+    found: list[ModuleType] = []
+    for place in dict.fromkeys(_split(each)[0] for each in targets):
+        if folder := _folder(place, search):
+            found += _python_files(folder, search)
+        elif not is_workflow_file(place):
+            found.append(load_module(place, search))
+    return found
+
+
+def _python_files(folder: Path, search: Iterable[Path]) -> list[ModuleType]:
+    """Returns the modules of the folder's Python files. A broken one is logged and left out."""
+    found: list[ModuleType] = []
+    for path in files_of(folder):
+        if not is_workflow_file(path.name):
+            try:
+                found.append(load_module(str(path), search))
+            except TurnoutError as error:
+                log.warning("%s is left out: %s", path, error.message)
+    return found
 
 
 def _folder(place: str, search: Iterable[Path]) -> Path | None:
@@ -137,16 +170,16 @@ def _folder(place: str, search: Iterable[Path]) -> Path | None:
 
 def _of_folder(folder: Path, search: Iterable[Path], configured: Iterable[str]) -> list[AnyWorkflow]:
     """Returns the workflows of all files of the folder. A broken file is logged and left out."""
-    loader = yaml_files(configured, search)
-    found: list[AnyWorkflow] = []
+    modules = _python_files(folder, search)
+    others = [each for each in configured if _folder(_split(each)[0], search) != folder]
+    loader = yaml_files(others, search, modules)
+    found = [workflow for module in modules for workflow in workflows_of(module).values()]
     for path in files_of(folder):
-        try:
-            if is_workflow_file(path.name):
+        if is_workflow_file(path.name):
+            try:
                 found.append(loader.load(path, folder)[0])
-            else:
-                found += workflows_of(load_module(str(path), search)).values()
-        except TurnoutError as error:
-            log.warning("%s is left out: %s", path, error.message)
+            except TurnoutError as error:
+                log.warning("%s is left out: %s", path, error.message)
     return found
 
 
@@ -170,89 +203,3 @@ def _split(target: str) -> tuple[str, str | None]:
             f"{target!r} is no target: write module:workflow or file.py:workflow", code="invalid_target", target=target
         )
     return place, name
-
-
-def load_module(place: str, search: Iterable[Path] = ()) -> ModuleType:
-    """Returns the module of that name, or of that file."""
-    if place.endswith(".py") or "/" in place:
-        return _from_file(Path(place), search)
-    for folder in (*search, Path.cwd()):
-        search_in(folder)
-    try:
-        return importlib.import_module(place)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (place == error.name or place.startswith(f"{error.name}.")):
-            raise InvalidTarget(
-                f"there is no module {place!r} in {Path.cwd()} or on the module search path",
-                code="no_such_module",
-                target=place,
-            ) from None
-        raise _import_failed(place, error) from error
-    except (Exception, SystemExit) as error:
-        raise _import_failed(place, error) from error
-
-
-def _from_file(path: Path, search: Iterable[Path]) -> ModuleType:
-    """Returns the module of a file, which is looked for in the working directory and then in these folders."""
-    file = next((each for folder in (Path.cwd(), *search) if (each := (folder / path).resolve()).is_file()), None)
-    if file is None:
-        raise InvalidTarget(f"there is no file {str(path)!r}", code="no_such_file", target=str(path))
-    root, parts = file.parent, [file.stem]
-    while (root / "__init__.py").is_file():
-        parts.insert(0, root.name)
-        root = root.parent
-    name = ".".join(parts)
-    known = sys.modules.get(name)
-    if known is not None and getattr(known, "__file__", None) == str(file):
-        return known
-    if known is not None or parts[0] in sys.stdlib_module_names:
-        name = f"turnout_file_{file.stem}"
-    search_in(root)
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise InvalidTarget(f"{str(path)!r} is no Python file", code="no_such_file", target=str(path))
-    if len(parts) > 1 and name == ".".join(parts):
-        importlib.import_module(".".join(parts[:-1]))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise _import_failed(str(path), error) from error
-    return module
-
-
-def reload_file(path: Path) -> ModuleType:
-    """Loads a file again, as a new module in place of the one that it made. If that fails, the old one stays."""
-    file = path.resolve()
-    former = {name: each for name, each in sys.modules.items() if getattr(each, "__file__", None) == str(file)}
-    for name in former:
-        del sys.modules[name]
-    # Cached bytecode is compared by whole seconds and size, and two changes may come within one second.
-    Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
-    try:
-        return _from_file(file, ())
-    except BaseException:
-        sys.modules.update(former)
-        raise
-
-
-def search_in(folder: Path) -> None:
-    """Makes modules in the folder importable, for code that a target or the configuration names."""
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-
-
-def _import_failed(place: str, error: BaseException) -> TurnoutError:
-    """Returns the error of a failed import: an error of Turnout as it is, others with their file and line."""
-    if isinstance(error, TurnoutError):
-        return error
-    if isinstance(error, SyntaxError):
-        at = f" ({error.filename}, line {error.lineno})"
-        return InvalidTarget(f"{place} is not Python: {error.msg}{at}", code="import_failed", target=place)
-    frames = traceback.extract_tb(error.__traceback__)
-    at = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    return InvalidTarget(
-        f"{place} cannot be imported: {type(error).__name__}: {error}{at}", code="import_failed", target=place
-    )

@@ -12,7 +12,7 @@ import msgspec
 from turnout.errors import InvalidSetting
 from turnout.runner.config import Config
 from turnout.runner.config_schema import WORKER
-from turnout.runner.targets import load_module
+from turnout.runner.modules import load_module
 from turnout.wire.keys import KeyPair, own_pair
 from turnout.worker import settings as variables
 from turnout.worker.handlers import Handlers

@@ -79,7 +79,8 @@ def _sent(
         connection.request(method, path, body=body, headers=given)
         return connection.getresponse()
     except (OSError, http.client.HTTPException, ValueError) as error:
-        _failed(f"{method} {parts.scheme}://{parts.hostname}: {error}", NO_CONNECTION)
+        place = parts.netloc.rpartition("@")[2]  # without the credentials
+        _failed(f"{method} {parts.scheme}://{place}: {error}", NO_CONNECTION)
 
 
 def _address(host: str, port: int, public_only: bool) -> tuple[str, int]:

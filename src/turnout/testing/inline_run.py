@@ -184,13 +184,14 @@ class InlineRun(Generic[R]):
     @property
     def value(self) -> Any:
         """The result of a completed run as JSON."""
-        machine = self._machine
+        machine, outputs = self._machine, self._machine.outputs()
 
         def output_of(name: str) -> Any:
             row = machine.tasks[machine.graph.position[name]]
-            return ABSENT if row.output is None else self._value(row)
+            return self._value(row) if outputs.has_value(row.pos) else ABSENT
 
-        states = {row.name: row.state for row in machine.tasks}
+        valued = {row.name for row in machine.tasks if row.group is None and outputs.has_value(row.pos)}
+        states = {row.name: TaskState.COMPLETED if row.name in valued else row.state for row in machine.tasks}
         return result_of(machine.graph.spec, msgspec.json.decode(machine.new.input), output_of, states)
 
     def cancel(self, reason: str = "cancelled") -> None:

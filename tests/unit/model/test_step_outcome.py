@@ -45,9 +45,11 @@ def test_a_condition_holds_by_its_exit_code_or_its_text(check: Check, seen: dict
 
 
 def test_an_unmet_condition_is_shown_as_it_was_written() -> None:
-    assert unmet_reason(Check("test -f\n  x")) == "test -f x"
-    assert unmet_reason(Check("${A}", expected="b", negate=True)) == "${A} is not b"
-    assert len(unmet_reason(Check("x" * 10_000))) == 200
+    assert unmet_reason(Check("test -f\n  x")) == "test -f x failed"
+    assert unmet_reason(Check("test -f x", negate=True)) == "test -f x succeeded"
+    assert unmet_reason(Check("${A}", expected="b")) == "${A} is not b"
+    assert unmet_reason(Check("${A}", expected="b", negate=True)) == "${A} is b"
+    assert len(unmet_reason(Check("x" * 10_000))) == 207
 
 
 @pytest.mark.parametrize(

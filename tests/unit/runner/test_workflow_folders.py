@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -20,6 +21,8 @@ from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.folder_files import MAX_FILE_BYTES, Stamp, due, is_workflow_file, look
 from turnout.runner.definitions.folder_import import FolderImport
 from turnout.runner.definitions.folder_watch import FolderWatch
+from turnout.runner.definitions.service import Definitions
+from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.store import connect
 
 ONE, TWO = Stamp(1, 1, 1), Stamp(2, 2, 2)
@@ -379,3 +382,38 @@ def test_a_broken_python_file_is_listed_and_loads_once_it_is_mended(folder: Path
     (folder / "jobs_c.py").write_text(PYTHON.format(number=1, name="weekly"))
     server.settle()
     assert server.catalog.workflow("weekly") and server.stored("jobs_c").removed
+
+
+@pytest.mark.usefixtures("modules")
+def test_a_restart_warns_only_of_what_cannot_run_when_all_files_are_loaded(
+    folder: Path, memory: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / "jobs_d.py").write_text("from turnout import task\n@task\ndef load():\n    return 1\n")
+    (folder / "mixed.yaml").write_text("steps: [{name: a, python: 'jobs_d:load'}]")
+    (folder / "lost.yaml").write_text("steps: [{name: a, python: 'gone_d:load'}]")
+
+    def start(modules: tuple[ModuleType, ...] = ()) -> Definitions:
+        settings = DefinitionSettings(folders=(folder,), modules=modules)
+        made = Definitions(memory, Registry(), settings, compile_file, tenant="public", workflows=(), hub=False)
+        made.load()
+        made.stop()
+        return made
+
+    lost = ModuleType("gone_d")
+    exec("from turnout import task\n@task\ndef load():\n    return 1\n", vars(lost))
+    assert start((lost,)).catalog.workflow("lost"), "a module that was named declares tasks too"
+    caplog.clear()
+    catalog = start().catalog
+    assert catalog.workflow("mixed")
+    warned = [each.getMessage() for each in caplog.records if "cannot run here" in each.getMessage()]
+    assert len(warned) == 1 and "::lost cannot run here" in warned[0]
+
+
+def test_a_removed_workflow_is_not_suggested(folder: Path, serve: Serve) -> None:
+    (folder / "long.yaml").write_text("steps: [echo 1]")
+    (folder / "longer.yaml").write_text("steps: [echo 1]")
+    server = serve()
+    (folder / "long.yaml").unlink()
+    server.settle()
+    with pytest.raises(WorkflowNotFound, match="no workflow 'long': did you mean 'longer'"):
+        server.catalog.workflow("long")

@@ -103,3 +103,14 @@ def test_a_redirection_to_a_private_address_is_refused(network: Network, tmp_pat
 def test_other_requests_reach_every_address(network: Network, tmp_path: Path) -> None:
     code, _ = sent(tmp_path, f"http://{PRIVATE}/", public_only=False)
     assert code == 0 and network.connected == [PRIVATE]
+
+
+def test_a_failed_connection_names_host_and_port_without_credentials(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        code, _ = sent(tmp_path, f"http://me:secret@127.0.0.1:{port}/", public_only=False)
+    said = capsys.readouterr().err
+    assert code == 7 and f"GET http://127.0.0.1:{port}: " in said and "secret" not in said

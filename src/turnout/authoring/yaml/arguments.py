@@ -16,8 +16,30 @@ from turnout.authoring.yaml.read_state import Reading
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 
 
+COMMAND_SUBSTITUTION = re.compile(r"`[^`]+`|\$\([^)]+\)")
+
+
+def refuse_commands(text: str, where: str, mark: Mark, reading: Reading, *, words: bool) -> None:
+    """Reports a command between backticks or in ``$(…)``, which Dagu would run for a value: an error if it is the whole
+    value or stands among ``words``, else a warning, since a text may have one."""
+    found = COMMAND_SUBSTITUTION.search(text)
+    if found is None:
+        return
+    shown, remedy = found[0][:60], "use it as `${NAME}`"
+    if not words:
+        remedy += "; a table with `default:` has the text itself"
+    why = (
+        f"{where} has the command {shown}, and no command is run for a parameter: set a variable under `env:`, where "
+        f"{shown} is run with each step, and {remedy}"
+    )
+    if words or found[0] == text.strip():
+        raise reading.reject("command_in_value", why, mark, where)
+    reading.report("warning", "command_in_value", why, mark, where)
+
+
 def tokens(text: str, where: str, mark: Mark, reading: Reading) -> list[tuple[str | None, str]]:
     """Returns the words of ``a B=c "d e"``: each value with its name, or None for one by position."""
+    refuse_commands(text, where, mark, reading, words=True)
     try:
         words = shlex.split(text)
     except ValueError as error:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from types import MappingProxyType
 from typing import Any
 
@@ -15,8 +14,9 @@ from turnout.authoring.workflow import DEFAULT_PACKAGE, Workflow
 from turnout.authoring.yaml.bodies import Reporter
 from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.findings import Finding, has_errors
-from turnout.authoring.yaml.marks import Marks
-from turnout.authoring.yaml.reader import FileReading, read_file
+from turnout.authoring.yaml.follow_on import independent
+from turnout.authoring.yaml.reader import PartialDocument, read_file
+from turnout.authoring.yaml.resolution import cycles_in
 from turnout.authoring.yaml.run_retries import retried, steps_document
 from turnout.authoring.yaml.tasks import TaskBuilder
 from turnout.authoring.yaml.workflow import YamlSource, YamlWorkflow
@@ -26,11 +26,6 @@ AnyTask = Task[..., Any]
 AnyWorkflow = Workflow[..., Any]
 NO_TASKS: Mapping[str, AnyTask] = MappingProxyType({})
 NO_WORKFLOWS: Mapping[str, AnyWorkflow] = MappingProxyType({})
-UNRESOLVED = ("cycle", "duplicate_step", "duplicate_workflow", "too_many_findings")
-"""Codes of errors that leave no order or no names of steps."""
-REFERENCES = ("unknown_reference", "not_before")
-NAMES = re.compile(r"^(params|env|secrets|handler_on)|\.(output|id|name)$")
-"""Paths of what declares names that texts refer to."""
 
 
 class CompiledFile(msgspec.Struct, frozen=True):
@@ -57,93 +52,73 @@ def compile_file(
     tasks by ``module:function`` that ``python:`` may name, ``workflows`` the others that ``call:`` may name.
     """
     reading = read_file(text, name=name, base=base)
-    if not reading.documents:
-        return CompiledFile((), (*reading.findings, *_further_findings(reading, tasks, workflows)))
-    documents = dict(zip((each.name for each in reading.documents), reading.documents, strict=True))
-    marks = dict(zip(documents, reading.marks, strict=True))
+    documents = {each.document.name: each for each in reversed(reading.partial)}
     findings = list(reading.findings)
-    order, cycles = _order(documents, marks)
+    order, cycles = _order(documents)
     findings += cycles
     made: dict[str, YamlWorkflow] = {}
     inner: list[YamlWorkflow] = []
     for each in order:
-        document, reporter = documents[each], Reporter(marks[each])
+        part, reporter = documents[each], Reporter(documents[each].marks)
         # Two files may have local sub-workflows of the same name.
-        main = reading.documents[0].name
+        main = reading.partial[0].document.name
         package = DEFAULT_PACKAGE if each == main else main
         home = f"{name}.yaml"
-        policy = document.retry_policy
-        own = document if policy is None else steps_document(document)
-        builder = TaskBuilder(own, reporter, tasks, workflows, made)
-        if policy is None:
-            made[each] = _compiled(own, reporter, builder, text, home, marks[each], package)
-        else:
-            own_package = main if each == main else f"{main}.{each}"
-            inner.append(_compiled(own, reporter, builder, text, home, marks[each], own_package))
-            made[each] = retried(document, inner[-1], home, package)
-        findings += reporter.findings
+        own, own_package = part.document, package
+        if part.document.retry_policy is not None:
+            own, own_package = steps_document(part.document), main if each == main else f"{main}.{each}"
+        builder = TaskBuilder(own, reporter, tasks, workflows, made, documents.keys() - made.keys())
+        workflow = _compiled(own, part, reporter, builder, text, home, own_package)
+        findings += independent(reporter.findings, part.errors)
+        if workflow is None:
+            continue
+        made[each] = workflow
+        if part.document.retry_policy is not None:
+            inner.append(workflow)
+            made[each] = retried(part.document, workflow, home, package)
     findings.sort(key=lambda each: (each.source, each.line, each.column))
     sound = not has_errors(findings)
-    return CompiledFile((*(made[each] for each in documents), *inner) if sound else (), tuple(findings))
+    names = [each.name for each in reading.documents]
+    return CompiledFile((*(made[each] for each in names), *inner) if sound else (), tuple(findings))
 
 
-def _further_findings(
-    reading: FileReading, tasks: Mapping[str, AnyTask], workflows: Mapping[str, AnyWorkflow]
-) -> list[Finding]:
-    """Returns the errors in the sound steps of a file with errors. What such an error may have caused is left out."""
-    errors = [each for each in reading.findings if each.severity == "error"]
-    if any(each.code in UNRESOLVED for each in errors) or len(reading.partial) != 1:
-        return []
-    [(document, marks)] = reading.partial
-    unsound = {
-        step.where for step in document.steps for each in errors if f"{each.where}.".startswith(f"{step.where}.")
-    }
-    names_unsound = any(each.code == "unknown_key" or NAMES.search(each.where) for each in errors)
-    reporter = Reporter(marks)
-    TaskBuilder(document, reporter, tasks, workflows, {}).build()
-    return [
-        each
-        for each in reporter.findings
-        if each.severity == "error"
-        and not any(f"{each.where}.".startswith(f"{where}.") for where in unsound)
-        and (each.code not in REFERENCES or not names_unsound)
-    ]
-
-
-def _order(documents: Mapping[str, WorkflowDocument], marks: Mapping[str, Marks]) -> tuple[list[str], list[Finding]]:
-    """Returns the documents with those that are called before those that call them; if they call one another in a
-    circle none, and the finding."""
+def _order(documents: Mapping[str, PartialDocument]) -> tuple[list[str], list[Finding]]:
+    """Returns the documents with those that are called before those that call them, and a finding for each circle."""
     calls = {
-        name: [step.call for step in document.steps if step.call is not None and step.call in documents]
-        for name, document in documents.items()
+        name: [step.call for step in part.document.steps if step.call is not None and step.call in documents]
+        for name, part in documents.items()
     }
-    try:
-        return list(TopologicalSorter(calls).static_order()), []
-    except CycleError as error:
-        path: list[str] = error.args[1]
+    findings: list[Finding] = []
+    for path in cycles_in(calls):
         # The path goes from each workflow to one that calls it.
-        caller, called = path[1], path[0]
-        step = next(each for each in documents[caller].steps if each.call == called)
-        line, column = marks[caller].at(f"{step.where}.call")
+        caller, called = documents[path[1]], path[0]
+        step = next(each for each in caller.document.steps if each.call == called)
+        line, column = caller.marks.at(f"{step.where}.call")
         why = f"workflows call one another in a circle and would never end: {' → '.join(reversed(path))}"
-        return [], [Finding("error", "recursive_workflow", why, line, column, f"{step.where}.call")]
+        findings.append(Finding("error", "recursive_workflow", why, line, column, f"{step.where}.call"))
+    if findings:
+        return list(documents), findings
+    return list(TopologicalSorter(calls).static_order()), []
 
 
 def _compiled(
     document: WorkflowDocument,
+    part: PartialDocument,
     reporter: Reporter,
     builder: TaskBuilder,
     text: str,
     where: str,
-    marks: Marks,
     package: str,
-) -> YamlWorkflow:
+) -> YamlWorkflow | None:
+    """Returns the workflow of a document; None if it has errors, all of them reported."""
     nodes = builder.build()
+    if part.errors or not builder.complete or has_errors(reporter.findings):
+        return None
     source = YamlSource(document, nodes, builder.result(), builder.gate, where)
-    workflow = YamlWorkflow(document, source, text, marks, package, document.timeout_sec or None)
-    if not has_errors(reporter.findings):
-        try:
-            workflow.define()
-        except InvalidWorkflow as error:
-            reporter.report("error", error.code, error.message, "schedule" if "schedule" in error.fields else "")
+    workflow = YamlWorkflow(document, source, text, part.marks, package, document.timeout_sec or None)
+    try:
+        workflow.define()
+    except InvalidWorkflow as error:
+        reporter.report("error", error.code, error.message, "schedule" if "schedule" in error.fields else "")
+        return None
     return workflow

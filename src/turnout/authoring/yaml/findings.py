@@ -21,6 +21,7 @@ FINDING_CODES: Mapping[str, str] = {
     "duplicate_key": "The key was written twice, perhaps in two spellings.",
     "missing_key": "A key that is needed was not written.",
     "bad_value": "The value is not of the form that the key takes, or out of its bounds.",
+    "command_in_value": "A parameter has a command between backticks or in `$(…)`, which is not run.",
     "bad_name": "The name has characters that it cannot have, or is reserved.",
     "bad_pattern": "The text is no regular expression.",
     "bad_schedule": "The text is no cron expression, or the schedule has an option out of its bounds.",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from turnout.authoring.yaml.arguments import named, tokens
+from turnout.authoring.yaml.arguments import named, refuse_commands, tokens
 from turnout.authoring.yaml.conditions import check_pattern
 from turnout.authoring.yaml.forms import Anything, Flag, Form, Number, Schema, Several, Text, Whole
 from turnout.authoring.yaml.marks import Mark
@@ -173,6 +173,7 @@ class ParamsForm(Form[tuple[Parameter, ...]]):
             case Table(entries=entries) if name == "" or {entry.key for entry in entries} & set(self._typed.fields):
                 return self._declared(node, where, reading, name or "")
             case Scalar() if name or not is_null(node):
+                refuse_commands(node.text, where, node.mark, reading, words=False)
                 return Parameter(name=name or "", default="" if is_null(node) else node.text)
             case Items() | Table() if name:
                 return Parameter(name=name, default=msgspec.json.encode(Anything().read(node, where, reading)).decode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -25,6 +25,15 @@ MAX_DOCUMENTS = 100
 WORKFLOW = TableForm(WorkflowDocument, "a table with `steps`", UNSUPPORTED_KEYS)
 
 
+class PartialDocument(msgspec.Struct, frozen=True):
+    """A document with what could be read of it."""
+
+    document: WorkflowDocument
+    marks: Marks
+    errors: tuple[Finding, ...]
+    """Those of the document and of the base; values at their places are absent."""
+
+
 class FileReading(msgspec.Struct, frozen=True):
     """One file, read."""
 
@@ -34,8 +43,8 @@ class FileReading(msgspec.Struct, frozen=True):
     """In the order of their places; those of the base come first."""
     marks: tuple[Marks, ...] = ()
     """The places of the values of each document."""
-    partial: tuple[tuple[WorkflowDocument, Marks], ...] = ()
-    """If there is an error: what could be read of the documents, for further findings about it."""
+    partial: tuple[PartialDocument, ...] = ()
+    """The documents with what could be read of them, also those with errors."""
 
 
 def read_file(text: str, *, name: str, base: str | None = None) -> FileReading:
@@ -45,9 +54,10 @@ def read_file(text: str, *, name: str, base: str | None = None) -> FileReading:
     ``base.yaml`` that it inherits from. No text makes it raise.
     """
     inherited, findings = _read_base(base)
+    base_errors = _errors(findings)
     nodes, problems = _nodes(text, "file")
     findings += problems
-    found: list[tuple[WorkflowDocument, Marks]] = []
+    found: list[PartialDocument] = []
     names: dict[str, int] = {}
     for number, node in enumerate(nodes):
         reading = Reading()
@@ -55,16 +65,23 @@ def read_file(text: str, *, name: str, base: str | None = None) -> FileReading:
             document = _read_document(node, name if number == 0 else "", inherited, reading)
             if document is not None:
                 _check_unique(document, node.mark, names, reading)
-                found.append((document, Marks(reading.places)))
+                errors = (*base_errors, *_errors(reading.findings))
+                found.append(PartialDocument(document, Marks(reading.places), errors))
         except TooManyFindings:
             pass
         findings += reading.findings
         if len(findings) > MAX_FINDINGS:
             break
-    ordered = tuple(sorted(findings, key=lambda each: (each.source, each.line, each.column)))
+    ordered = sorted(findings, key=lambda each: (each.source, each.line, each.column))
     if has_errors(findings):
-        return FileReading((), ordered, partial=tuple(found))
-    return FileReading(tuple(each for each, _ in found), ordered, tuple(marks for _, marks in found))
+        return FileReading((), tuple(ordered), partial=tuple(found))
+    return FileReading(
+        tuple(each.document for each in found), tuple(ordered), tuple(each.marks for each in found), tuple(found)
+    )
+
+
+def _errors(findings: Iterable[Finding]) -> list[Finding]:
+    return [each for each in findings if each.severity == "error"]
 
 
 def _nodes(text: str, source: Source) -> tuple[list[Node], list[Finding]]:
@@ -110,8 +127,7 @@ def _read_base(base: str | None) -> tuple[dict[str, Any], list[Finding]]:
 def _read_document(
     node: Node, default_name: str, inherited: Mapping[str, Any], reading: Reading
 ) -> WorkflowDocument | None:
-    """Returns the document, or what could be read of it, after every problem was reported; None if that is not
-    enough."""
+    """Returns what could be read of the document after every problem was reported; None if it is no table."""
     try:
         own, _ = WORKFLOW.read_sound(node, "", reading)
     except Rejected:
@@ -128,7 +144,9 @@ def _read_document(
         groups = values["steps"]
         values["type"] = resolved_type(groups, values.get("type"), reading)
         values["steps"] = resolve_steps(groups, values["type"], values.get("defaults", StepDefaults()), reading)
-    return WorkflowDocument(**values) if "name" in values and "steps" in values else None
+    values.setdefault("name", "")
+    values.setdefault("steps", ())
+    return WorkflowDocument(**values)
 
 
 def _add_name(values: dict[str, Any], default: str, mark: Mark, reading: Reading) -> None:
@@ -144,7 +162,7 @@ def _add_name(values: dict[str, Any], default: str, mark: Mark, reading: Reading
 
 def _check_unique(document: WorkflowDocument, mark: Mark, names: dict[str, int], reading: Reading) -> None:
     place = reading.places.get("name", mark)
-    if document.name in names:
+    if document.name and document.name in names:
         why = f"the workflow {document.name!r} is here again, after line {names[document.name]}"
         reading.report("error", "duplicate_workflow", why, place, "name")
     names.setdefault(document.name, place.line)

@@ -52,7 +52,7 @@ def resolve_steps(
             own = _own_dependencies(step, known, reading)
             depends[step.where] = own if own is not None else before if kind == "chain" else ()
         before = tuple(step.where for step in group)
-    _report_cycle(steps, names, depends, reading)
+    _report_cycles(steps, names, depends, reading)
     return tuple(
         _document(step, names[where], tuple(names[each] for each in depends[where]), defaults)
         for where, step in steps.items()
@@ -127,16 +127,35 @@ def _own_dependencies(step: RawStep, known: Mapping[str, str], reading: Reading)
     return tuple(dict.fromkeys(found))
 
 
-def _report_cycle(
+def _report_cycles(
     steps: Mapping[str, RawStep], names: Mapping[str, str], depends: Mapping[str, tuple[str, ...]], reading: Reading
 ) -> None:
-    try:
-        TopologicalSorter(depends).prepare()
-    except CycleError as error:
-        around: list[str] = error.args[1]
+    for around in cycles_in(depends):
         step = next(steps[each] for each in around if "depends" in steps[each].fields)
         why = f"the steps depend on one another: {' → '.join(names[each] for each in reversed(around))}"
         reading.report("error", "cycle", why, _place(step, "depends", reading), f"{step.where}.depends")
+
+
+def cycles_in(graph: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
+    """Yields a cycle of each knot of the graph, from each node to one that it is before; no node is in two of them.
+
+    >>> [sorted(set(each)) for each in cycles_in({"a": ["a"], "b": ["d"], "d": ["b"], "e": ["a"]})]
+    [['a'], ['b', 'd']]
+    """
+    rest = {node: list(before) for node, before in graph.items()}
+    while True:
+        try:
+            TopologicalSorter(rest).prepare()
+        except CycleError as error:
+            around: list[str] = error.args[1]
+            yield around
+            rest = {
+                node: [each for each in before if each not in around]
+                for node, before in rest.items()
+                if node not in around
+            }
+        else:
+            return
 
 
 def _document(step: RawStep, name: str, depends: tuple[str, ...], defaults: StepDefaults) -> StepDocument:

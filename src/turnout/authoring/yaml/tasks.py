@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -44,6 +44,12 @@ GATE = "preconditions"
 """The task that evaluates the preconditions of the whole run."""
 
 
+NO_TASKS = (
+    ": no configured module declares tasks. Name the file, the module or the folder that declares it in `workflows` of "
+    "the configuration"
+)
+
+
 class Node(NamedTuple):
     """A task with its spec."""
 
@@ -61,16 +67,21 @@ class TaskBuilder:
         tasks: Mapping[str, AnyTask],
         workflows: Mapping[str, AnyWorkflow],
         local: Mapping[str, AnyWorkflow],
+        unchecked: Collection[str] = (),
     ) -> None:
         self._document = document
         self._reporter = reporter
         self._tasks = tasks
         self._workflows = workflows
         self._local = local
+        self._unchecked = unchecked
+        """Names of local sub-workflows with errors of their own: calls of them are not checked."""
         self._scopes = Scopes(document)
         self._nodes: dict[str, Node] = {}
         self._inputs = TaskInputs(document, self._scopes, reporter)
         self.gate = ""
+        self.complete = True
+        """False if a task was left out, since what it calls has errors."""
 
     def build(self) -> dict[str, Node]:
         """Returns the tasks by name, hooks last."""
@@ -145,6 +156,9 @@ class TaskBuilder:
     def _add_call(self, step: StepDocument, depends: tuple[str, ...]) -> None:
         assert step.call is not None
         refuse_commands_only(step, "call", self._reporter)
+        if step.call in self._unchecked:
+            self.complete = False
+            return
         try:
             workflow = self._local.get(step.call) or self._workflows.get(step.call)
         except InvalidWorkflow as error:
@@ -164,7 +178,7 @@ class TaskBuilder:
         assert step.python is not None
         task = self._tasks.get(step.python)
         if task is None:
-            known = suggest(step.python, self._tasks) if self._tasks else ": no configured module declares tasks"
+            known = suggest(step.python, self._tasks) if self._tasks else NO_TASKS
             why = f"{step.where}.python is {step.python!r}, which is no declared task{known}"
             self._reporter.report("error", "unknown_task", why, f"{step.where}.python")
             return

@@ -82,7 +82,7 @@ class Call:
             self._splits = self._known_lists()
             self.needed = texts_for_item(outputs, row.group, row.index, self._splits)
         else:
-            inputs = graph.inputs(row.pos, outputs.completed)
+            inputs = graph.inputs(row.pos, outputs.has_value)
             self.needed = list(dict.fromkeys(each for dep in inputs for each in outputs.behind(dep)))
 
     def _known_lists(self) -> dict[int | str, Split]:

@@ -57,7 +57,7 @@ def run_result(graph: Graph, input: str, rows: Mapping[int, TaskRow], fetch: Fet
 
     def output_of(name: str) -> Any:
         pos = graph.position[name]
-        if not outputs.completed(pos):
+        if not outputs.has_value(pos):
             return ABSENT
         needed = [each for each in outputs.behind(pos) if each not in texts]
         if needed:
@@ -65,8 +65,15 @@ def run_result(graph: Graph, input: str, rows: Mapping[int, TaskRow], fetch: Fet
             texts.update(fetch(needed if one_by_one else missing))
         return outputs.value(pos, texts)
 
-    states = {task.name: rows[pos].state for pos, task in enumerate(graph.tasks)}
-    return result_of(graph.spec, msgspec.json.decode(input), output_of, states)
+    return result_of(graph.spec, msgspec.json.decode(input), output_of, _states(outputs))
+
+
+def _states(outputs: Outputs) -> dict[str, TaskState]:
+    """Returns the states of the tasks by name; one that has a value counts as completed."""
+    return {
+        task.name: TaskState.COMPLETED if outputs.has_value(pos) else outputs.row_of(pos).state
+        for pos, task in enumerate(outputs.graph.tasks)
+    }
 
 
 def task_output(graph: Graph, rows: Mapping[int, TaskRow], row: TaskRow, fetch: Fetch) -> Any:

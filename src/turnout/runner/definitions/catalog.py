@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
 from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_PACKAGE
-from turnout.authoring.yaml.findings import has_errors
+from turnout.authoring.yaml.findings import Finding, has_errors
 from turnout.contracts.store import Store
 from turnout.errors import InvalidWorkflow, TurnoutError, WorkflowNotFound
 from turnout.model.definitions import StoredDefinition
@@ -71,6 +72,7 @@ class Catalog:
         """Workflows in Python that this process has, by full name."""
         self._tasks: dict[str, AnyTask] = dict(tasks or {})
         """Tasks that texts may name, as ``module:function``."""
+        self._is_loading = False
 
     # -- names --------------------------------------------------------------------------------------------------
     def full_name(self, workflow: AnyWorkflow) -> str:
@@ -103,8 +105,13 @@ class Catalog:
         return found[0]
 
     def _missing(self, name: str) -> WorkflowNotFound:
-        names = [each.rpartition("::")[2] for each in self.names]
+        there = (each for each in self.names if not self._is_removed(each))
+        names = [each.rpartition("::")[2] for each in there]
         return WorkflowNotFound(f"there is no workflow {name!r}{suggest(name, names)}", workflow=name)
+
+    def _is_removed(self, full_name: str) -> bool:
+        known = self._known.get(full_name)
+        return known is not None and known.stored.removed
 
     # -- what is in force -----------------------------------------------------------------------------------------
     def known(self, full_name: str) -> Known | None:
@@ -122,7 +129,7 @@ class Catalog:
         known, found = self._known.get(full_name), self._python.get(full_name)
         if known is not None and known.stored.kind == "yaml":
             found = known.workflow
-        if known is not None and known.stored.removed:
+        if self._is_removed(full_name):
             raise self._missing(name)
         if found is not None:
             return found
@@ -164,6 +171,19 @@ class Catalog:
             self._tasks = {**self._tasks, **tasks}
             self._apply([])
 
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Within it the files of this process are loaded: what they bring may mend a stored definition, so those that
+        cannot run here are logged at the end."""
+        self._is_loading = True
+        try:
+            yield
+        finally:
+            self._is_loading = False
+            for name, each in self._known.items():
+                if has_errors(each.attempted.findings):
+                    _warn(name, each.attempted.findings)
+
     def remove_python(self, full_name: str) -> None:
         """Forgets a workflow in Python: there are no new runs of it here."""
         with self._lock:
@@ -203,8 +223,8 @@ class Catalog:
             self._registry.replace(made[name], self.tenant, remote_only=remote_only)
         self._known = {**self._known, stored.full_name: Known(stored, attempted)}
         if has_errors(attempted.findings):
-            first = next(each for each in attempted.findings if each.severity == "error")
-            log.warning("workflow %s cannot run here: %s", stored.full_name, first.message)
+            if not self._is_loading and (before is None or before.attempted.findings != attempted.findings):
+                _warn(stored.full_name, attempted.findings)
         elif stored.exists and (before is None or before.stored.version != stored.version):
             log.info("workflow %s: version %d is in force", stored.full_name, stored.version)
 
@@ -271,3 +291,8 @@ class Catalog:
                     code="duplicate_workflow",
                     workflow=each.name,
                 )
+
+
+def _warn(full_name: str, findings: Iterable[Finding]) -> None:
+    first = next(each for each in findings if each.severity == "error")
+    log.warning("workflow %s cannot run here: %s", full_name, first.message)

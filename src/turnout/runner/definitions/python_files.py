@@ -6,7 +6,8 @@ from pathlib import Path
 
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import AnyWorkflow
-from turnout.runner.targets import load_module, reload_file, workflows_of
+from turnout.runner.modules import load_module, reload_file
+from turnout.runner.targets import workflows_of
 from turnout.runner.yaml_targets import DeclaredTasks
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from types import ModuleType
 
 from turnout.authoring.registry import Registry
 from turnout.authoring.yaml.findings import Finding
@@ -32,7 +33,8 @@ class Definitions:
         hub: bool,
     ) -> None:
         own = list(workflows)
-        self.catalog = Catalog(store, registry, compile, tenant=tenant, workflows=own, tasks=_declared(own))
+        tasks = _declared(own, settings.modules)
+        self.catalog = Catalog(store, registry, compile, tenant=tenant, workflows=own, tasks=tasks)
         self.editor = Editor(store, self.catalog, hub=hub, allow_local_execution=settings.allow_local_execution)
         imports = [
             FolderImport(folder, store, self.catalog, reload_python=settings.reload) for folder in settings.folders
@@ -46,14 +48,16 @@ class Definitions:
 
     def load(self) -> None:
         """Puts what is stored in force, then imports the folders. Called before any run is claimed."""
-        self.catalog.refresh()
-        self._folders.start()
+        with self.catalog.loading():
+            self.catalog.refresh()
+            self._folders.start()
 
     def stop(self) -> None:
         self._folders.stop()
 
 
-def _declared(workflows: Sequence[AnyWorkflow]) -> dict[str, AnyTask]:
-    """Returns the tasks that the modules of these workflows declare."""
+def _declared(workflows: Sequence[AnyWorkflow], modules: Sequence[ModuleType]) -> dict[str, AnyTask]:
+    """Returns the tasks that these modules and those of the workflows declare."""
     names = sorted({str(each.source.home.get("__name__")) for each in workflows})
-    return dict(DeclaredTasks(lambda: [sys.modules[name] for name in names if name in sys.modules]))
+    homes = [sys.modules[name] for name in names if name in sys.modules]
+    return dict(DeclaredTasks(lambda: [*homes, *modules]))

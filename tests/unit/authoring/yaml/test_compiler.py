@@ -171,8 +171,6 @@ def test_errors_of_keys_and_of_what_they_mean_are_found_at_once() -> None:
         "steps: [{name: a, command: ls, outptu: A}, 'echo ${A.b}']",
         "params: {N: {type: wat}}\nsteps: ['echo ${N.b}']",
         "steps: [{id: 9a b, command: 5}, 'echo ${a.stdout}']",
-        "steps: [{python: 'os:remove', timeout_sec: x}]",
-        "steps: [{name: a, depends: a, command: 'echo ${x.y}'}]",
         "steps: [5, [6], {}, null]",
         "steps: [{parallel: 5, command: ls}, {script: 5}, {http: 5}, {call: 5}, {handler: 5}]",
         "handler_on: 5\nsteps: [ls]",
@@ -384,6 +382,61 @@ def test_a_workflow_has_its_document_and_its_text() -> None:
 def test_no_text_makes_it_raise() -> None:
     for text in ("", "[", "steps: 3", "steps: []", "a: b: c", "steps:\n  - call: flow\n", "\x00", "--- 1\n--- 2\n"):
         assert not compiled(text).workflows
+
+
+def test_errors_of_one_step_do_not_hide_those_of_others() -> None:
+    text = """\
+type: graph
+steps:
+  - {name: one, comand: ls}
+  - {name: two, call: nosuch}
+  - {name: three, command: "echo ${zz.stdout}"}
+  - {name: a, command: x, depends: a}
+  - {name: b, command: x, depends: d}
+  - {name: d, command: x, depends: b}
+  - {name: e, call: local}
+handler_on:
+  exit: {call: other}
+---
+name: local
+type: graph
+steps: [{command: "echo ${yy.stdout}"}]
+"""
+    errors = [(each.line, each.code) for each in compiled(text).findings if each.severity == "error"]
+    assert errors == [
+        (3, "unknown_key"),
+        (4, "unknown_workflow"),
+        (5, "unknown_reference"),
+        (6, "cycle"),
+        (7, "cycle"),
+        (11, "bad_handler"),
+        (15, "unknown_reference"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("steps: [{python: 'os:remove', timeout_sec: x}]", {"unknown_task", "bad_value"}),
+        ("steps: [{name: a, depends: a, command: 'echo ${x.y}'}]", {"cycle", "unknown_reference"}),
+    ],
+)
+def test_several_errors_of_one_step_are_reported_together(text: str, codes: set[str]) -> None:
+    assert {each.code for each in compiled(text).findings if each.severity == "error"} == codes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "steps:\n  - {name: a, command: x, ouput: OUT}\n  - {command: 'echo ${OUT.field}'}\n",
+        "parms: {A: 1}\nsteps:\n  - {command: 'echo ${A.b}'}\n",
+        "params: {COUNT: {type: whole}}\nsteps:\n  - {command: 'echo ${COUNT.b}'}\n",
+        "steps:\n  - {call: sub}\n---\nname: sub\nparams: {A: {type: whole}}\nsteps: [ls]\n",
+        "steps:\n  - {name: a, command: ls, script: x, call: y}\n",
+    ],
+)
+def test_what_follows_from_another_error_is_left_out(text: str) -> None:
+    assert len([each for each in compiled(text).findings if each.severity == "error"]) == 1
 
 
 def test_a_workflow_with_a_retry_policy_has_one_task_that_repeats_its_steps() -> None:

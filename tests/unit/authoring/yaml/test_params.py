@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import UNSET
 
-from tests.kit.workflow_text import error_of, errors_of, keys_of, step_of
+from tests.kit.workflow_text import error_of, errors_of, keys_of, notes_of, step_of
 from turnout.authoring.yaml.arguments import Arguments
 from turnout.authoring.yaml.params import Parameter, problem_of
 from turnout.model.variables import REFUSED_PREFIXES, REFUSED_VARIABLES, refused_variable
@@ -169,3 +169,25 @@ def test_a_step_passes_arguments_in_many_forms(text: str, expected: Arguments) -
 def test_wrong_arguments_are_reported() -> None:
     assert error_of("steps: [{call: x, params: [[1]]}]").code == "bad_value"
     assert error_of('steps: [{call: x, params: "\'"}]').code == "bad_value"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "params: FOO=1 BAR=`date +%F`",
+        "params: FOO=1 BAR=$(date +%F)",
+        "params: [FOO=1, 'BAR=`date +%F`']",
+        "params: {BAR: '`date +%F`'}",
+        "params: [{BAR: $(date +%F)}]",
+    ],
+)
+def test_a_command_in_a_parameter_is_an_error_with_the_remedy(text: str) -> None:
+    error = error_of(f"{text}\ntype: chain\nsteps: [make]\n")
+    assert error.code == "command_in_value" and "date +%F" in error.message and "`env:`" in error.message
+
+
+def test_a_text_with_backticks_can_be_declared_and_arguments_are_not_torn() -> None:
+    assert defaults("params: {NOTE: {default: 'see `make`'}}") == {"NOTE": "see `make`"}
+    assert notes_of("type: chain\nparams: {NOTE: 'see `make`'}\nsteps: [make]\n") == ["command_in_value"]
+    error = error_of("type: chain\nsteps: [{call: sub, params: 'A=`date +%F`'}]\n")
+    assert (error.code, error.where) == ("command_in_value", "steps[0].params")
