@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from turnout.authoring.remote import remote
     from turnout.authoring.shell import shell
     from turnout.authoring.task import Task, task
+    from turnout.authoring.triggers import Trigger, trigger
     from turnout.authoring.workflow import Workflow, workflow
     from turnout.dispatcher import RoutingConfig, RoutingRule
     from turnout.errors import PermanentFailure, RetryAfter, TurnoutError
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from turnout.model.deferral import Defer
     from turnout.model.hooks import RunOutcome, TaskOutcome
     from turnout.model.info import TaskInfo, current_task
+    from turnout.model.notifications import Notify
     from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
+    from turnout.model.triggers import Event, Poll
     from turnout.model.types import register_type
     from turnout.runner import AsyncRunner, Runner
 
@@ -32,7 +35,10 @@ __all__ = [
     "Branch",
     "Context",
     "Defer",
+    "Event",
+    "Notify",
     "PermanentFailure",
+    "Poll",
     "RetryAfter",
     "RoutingConfig",
     "RoutingRule",
@@ -41,6 +47,7 @@ __all__ = [
     "Task",
     "TaskInfo",
     "TaskOutcome",
+    "Trigger",
     "TurnoutError",
     "Workflow",
     "all_",
@@ -57,6 +64,7 @@ __all__ = [
     "task_failed",
     "task_skipped",
     "task_success",
+    "trigger",
     "workflow",
 ]
 
@@ -65,6 +73,7 @@ _HOMES = {
     "turnout.authoring.remote": ("remote",),
     "turnout.authoring.shell": ("shell",),
     "turnout.authoring.task": ("Task", "task"),
+    "turnout.authoring.triggers": ("Trigger", "trigger"),
     "turnout.authoring.workflow": ("Workflow", "workflow"),
     "turnout.dispatcher": ("RoutingConfig", "RoutingRule"),
     "turnout.errors": ("PermanentFailure", "RetryAfter", "TurnoutError"),
@@ -72,9 +81,11 @@ _HOMES = {
     "turnout.model.deferral": ("Defer",),
     "turnout.model.hooks": ("RunOutcome", "TaskOutcome"),
     "turnout.model.info": ("TaskInfo", "current_task"),
+    "turnout.model.notifications": ("Notify",),
     "turnout.model.rules": (
         *("all_", "always", "any_", "context_value", "none_", "task_failed", "task_skipped", "task_success"),
     ),
+    "turnout.model.triggers": ("Event", "Poll"),
     "turnout.model.types": ("register_type",),
     "turnout.runner": ("AsyncRunner", "Runner"),
 }

@@ -59,6 +59,8 @@ TurnoutError
 ├── TokenNotFound
 ├── WebhookError               an operation on a webhook: webhook_exists
 │   └── WebhookNotFound
+├── TriggerError               an operation on an event trigger: trigger_paused
+│   └── TriggerNotFound
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
@@ -491,6 +493,19 @@ class WebhookNotFound(WebhookError):
     """Raised when no webhook has the given id or name. Remedy: check it with ``turnout hooks ls``."""
 
     code = "webhook_not_found"
+
+
+class TriggerError(TurnoutError):
+    """Raised when an event trigger cannot be polled since it is paused. Remedy: resume it first."""
+
+    code = "trigger_paused"
+
+
+class TriggerNotFound(TriggerError):
+    """Raised when no event trigger has the given name, or several have.
+    Remedy: check it with ``turnout triggers ls``; a trigger is stored when a server with its code starts."""
+
+    code = "trigger_not_found"
 
 
 class WorkerRefused(TurnoutError):

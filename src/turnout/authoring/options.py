@@ -9,6 +9,7 @@ from turnout.errors import InvalidInput, InvalidWorkflow
 from turnout.model.deferral import condition_ref
 from turnout.model.durations import Duration, seconds
 from turnout.model.names import suggest
+from turnout.model.notifications import Notify
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
 from turnout.model.spec import Affinity, WorkerSelector
@@ -94,6 +95,8 @@ class WorkflowOptions(TypedDict, total=False):
     """Called when everything else of the run has ended and the run was cancelled."""
     on_exit: Hooks
     """Called when everything else of the run has ended, after the other hooks, with any end of the run."""
+    notify: Notify | Sequence[Notify] | None
+    """Sent at the end of a run: the address, the ends that are sent, and the secret that signs it."""
 
 
 _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {

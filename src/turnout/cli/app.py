@@ -28,6 +28,7 @@ from turnout.cli import (
     server,
     tokens,
     top,
+    triggers,
     validate,
     worker,
     workers,
@@ -101,6 +102,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(workers.app, name="workers")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(hooks.app, name="hooks")
+app.add_typer(triggers.app, name="triggers")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")
 add_config_option(app)

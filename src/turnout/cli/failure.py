@@ -21,8 +21,10 @@ from turnout.errors import (
     StoredDefinitionError,
     StoreError,
     TokenNotFound,
+    TriggerError,
     TurnoutError,
     WaitTimedOut,
+    WebhookError,
 )
 from turnout.model.texts import json_text, printable
 
@@ -51,6 +53,8 @@ _CODES: tuple[tuple[type[TurnoutError], Exit], ...] = (
     (ServerUnavailable, Exit.UNAVAILABLE),
     (RequestError, Exit.USAGE),
     (TokenNotFound, Exit.USAGE),
+    (WebhookError, Exit.USAGE),
+    (TriggerError, Exit.USAGE),
     (StoredDefinitionError, Exit.USAGE),
     (DefinitionError, Exit.USAGE),
     (InputError, Exit.USAGE),

@@ -19,6 +19,7 @@ from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.rows import HeldAttempt
 from turnout.model.states import RunState
+from turnout.model.triggers import TriggerRow
 from turnout.model.webhooks import Webhook
 from turnout.model.workers import WorkerView
 from turnout.runner.live_sessions import drain, find_worker, live_orchestrators, live_workers
@@ -26,6 +27,7 @@ from turnout.runner.log_reader import LogReader, lines_of
 from turnout.runner.open_runs import drivers_of
 from turnout.runner.run_reader import find_run, read_output
 from turnout.runner.settings import database_url
+from turnout.runner.triggers import TriggerVerb, change_trigger
 from turnout.runner.views import RunView, attempts_of, run_view
 from turnout.store import connect
 
@@ -42,6 +44,7 @@ class DatabaseService:
         self.workers = DatabaseWorkers(database)
         self.tokens = DatabaseTokens(database)
         self.webhooks = DatabaseWebhooks(database)
+        self.triggers = DatabaseTriggers(database)
 
 
 class DatabaseRuns:
@@ -192,6 +195,21 @@ class DatabaseWebhooks:
 
         with open_store(self._database) as store:
             return delete_webhook(store, webhook)
+
+
+class DatabaseTriggers:
+    """Event triggers on a database."""
+
+    def __init__(self, database: str | None) -> None:
+        self._database = database
+
+    def list(self) -> builtins.list[TriggerRow]:
+        with store_if_there(self._database) as store:
+            return [] if store is None else store.triggers()
+
+    def change(self, trigger: str, verb: TriggerVerb) -> TriggerRow:
+        with open_store(self._database) as store:
+            return change_trigger(store, trigger, verb, actor="command line")
 
 
 @contextmanager

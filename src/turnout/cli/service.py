@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from turnout.model.retention import Deleted
     from turnout.model.rows import HeldAttempt
     from turnout.model.states import RunState
+    from turnout.model.triggers import TriggerRow
     from turnout.model.webhooks import Webhook
     from turnout.model.workers import WorkerView
     from turnout.runner.live_sessions import Needs
+    from turnout.runner.triggers import TriggerVerb
     from turnout.runner.views import RunView
     from turnout.server.webhooks import MadeWebhook, WebhookRequest
 
@@ -169,6 +171,16 @@ class Webhooks(Protocol):
     def delete(self, webhook: str) -> Webhook: ...
 
 
+class Triggers(Protocol):
+    """Event triggers."""
+
+    def list(self) -> list[TriggerRow]: ...
+
+    def change(self, trigger: str, verb: TriggerVerb) -> TriggerRow:
+        """Pauses, resumes or polls a trigger; returns it as it is then."""
+        ...
+
+
 class Service(Protocol):
     """Everything that commands use of a database or a server."""
 
@@ -186,6 +198,9 @@ class Service(Protocol):
 
     @property
     def webhooks(self) -> Webhooks: ...
+
+    @property
+    def triggers(self) -> Triggers: ...
 
 
 @contextmanager

@@ -22,7 +22,18 @@ from turnout.model.interpolation import as_text
 from turnout.model.reasons import CONTINUED
 from turnout.model.secret_mask import Masker
 from turnout.model.shell import Captured, failure_message
-from turnout.model.step import MAX_VARIABLE, Action, Check, Evaluation, Line, Program, Request, Script, StepSpec
+from turnout.model.step import (
+    MAX_VARIABLE,
+    REQUEST_FAILURES,
+    Action,
+    Check,
+    Evaluation,
+    Line,
+    Program,
+    Request,
+    Script,
+    StepSpec,
+)
 from turnout.model.step_outcome import (
     evaluated,
     holds,
@@ -147,6 +158,10 @@ class StepRun:
             "body": None if body is None else as_text(body),
             "expected": request.expected,
             "public_only": request.public_only,
+            "private_hosts": request.private_hosts,
+            "sign": None if request.sign is None else await environment.fill(request.sign),
+            "follow": request.follow,
+            "max_response": request.max_response,
         }
         with PrivateFolder() as folder:
             folder.write("request.json", msgspec.json.encode(document).decode(), 0o600)
@@ -175,7 +190,8 @@ class StepRun:
     def _failed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
         step, event = self._step, self._work.event
         retryable = not step.retry_codes or code in step.retry_codes
-        error_code: str | None = None
+        requested = bool(step.actions) and isinstance(step.actions[0], Request)
+        error_code = REQUEST_FAILURES.get(code) if requested else None
         last = event.attempt >= event.max_attempts or not retryable
         if step.tolerance is not None and last and tolerates(step.tolerance, code, stdout.text):
             if step.tolerance.mark_success:

@@ -32,6 +32,7 @@ from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.core import Core
 from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.log_reader import lines_of
+from turnout.runner.notification_settings import NotificationSettings
 from turnout.runner.run_reader import TaskDetail
 from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.submitter import Options
@@ -227,6 +228,7 @@ class Runner(Submitting):
         claims: Iterable[str] | None = None,
         drives: bool = True,
         definitions: DefinitionSettings | None = None,
+        notifications: NotificationSettings | None = None,
         config: ConfigSource = True,
         handle_sigterm: bool = True,
     ) -> None:
@@ -251,6 +253,7 @@ class Runner(Submitting):
                 claims=claims,
                 drives=drives,
                 definitions=definitions,
+                notifications=notifications,
             )
         )
         super().__init__(core)

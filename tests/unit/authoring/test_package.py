@@ -15,7 +15,10 @@ EXPORTED = {
     "Branch",
     "Context",
     "Defer",
+    "Event",
+    "Notify",
     "PermanentFailure",
+    "Poll",
     "RetryAfter",
     "RoutingConfig",
     "RoutingRule",
@@ -24,6 +27,7 @@ EXPORTED = {
     "Task",
     "TaskInfo",
     "TaskOutcome",
+    "Trigger",
     "TurnoutError",
     "Workflow",
     "all_",
@@ -40,6 +44,7 @@ EXPORTED = {
     "task_failed",
     "task_skipped",
     "task_success",
+    "trigger",
     "workflow",
 }
 HEAVY = (

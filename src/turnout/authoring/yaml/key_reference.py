@@ -11,6 +11,7 @@ from turnout.authoring.yaml.conditions import Condition, ContinueOn
 from turnout.authoring.yaml.document import Handlers, Secret, StepDefaults, WorkflowDocument
 from turnout.authoring.yaml.fan_out import Parallel
 from turnout.authoring.yaml.http_request import HttpRequest
+from turnout.authoring.yaml.notify import NotifyDocument
 from turnout.authoring.yaml.params import Parameter
 from turnout.authoring.yaml.policies import RepeatPolicy, RetryPolicy, RunRetryPolicy
 from turnout.authoring.yaml.schedules import Schedule
@@ -33,6 +34,7 @@ KEY_TABLES: Mapping[str, type[msgspec.Struct]] = {
     "continue_on": ContinueOn,
     "parallel": Parallel,
     "http": HttpRequest,
+    "notify": NotifyDocument,
 }
 """The tables of a workflow file."""
 

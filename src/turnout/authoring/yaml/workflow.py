@@ -53,6 +53,7 @@ class YamlWorkflow(Workflow[..., Any]):
         selector = document.worker_selector
         options: WorkflowOptions = {"timeout": document.timeout_sec or None, "worker_selector": selector}
         options["package"] = package
+        options["notify"] = tuple(each.notify for each in document.notify)
         if isinstance(selector, dict) and document.affinity == "run":
             options["affinity"] = "run"
         self._set_up(source, document.name, options)

@@ -29,6 +29,7 @@ from turnout.store.retention import RetentionOfRuns
 from turnout.store.run_changes import RunChanges
 from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
+from turnout.store.triggers import Triggers
 from turnout.store.webhooks import Webhooks
 
 CHANNEL = "turnout"
@@ -97,6 +98,7 @@ class PostgresStore(
     AccessTables,
     Definitions,
     Webhooks,
+    Triggers,
     Figures,
 ):
     """The store on PostgreSQL."""

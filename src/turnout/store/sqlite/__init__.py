@@ -26,6 +26,7 @@ from turnout.store.run_queries import RunQueries
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
+from turnout.store.triggers import Triggers
 from turnout.store.webhooks import Webhooks
 
 _TABLES = {"migration", "run"}
@@ -84,6 +85,7 @@ class SqliteStore(
     AccessTables,
     Definitions,
     Webhooks,
+    Triggers,
     Figures,
 ):
     """The store on SQLite: one writer at a time, several processes on one file."""
