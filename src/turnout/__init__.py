@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from turnout.authoring.schedules import Schedule
     from turnout.authoring.shell import shell
     from turnout.authoring.task import Task, task
+    from turnout.authoring.triggers import Trigger, trigger
     from turnout.authoring.workflow import Workflow, workflow
     from turnout.dispatcher import RoutingConfig, RoutingRule
     from turnout.errors import PermanentFailure, RetryAfter, TurnoutError
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from turnout.model.deferral import Defer
     from turnout.model.hooks import RunOutcome, TaskOutcome
     from turnout.model.info import TaskInfo, current_task
+    from turnout.model.notifications import Notify
     from turnout.model.rules import all_, always, any_, context_value, none_, task_failed, task_skipped, task_success
+    from turnout.model.triggers import Event, Poll
     from turnout.model.types import register_type
     from turnout.runner import AsyncRunner, Runner
 
@@ -34,8 +37,11 @@ __all__ = [
     "Branch",
     "Context",
     "Defer",
+    "Event",
     "Limit",
+    "Notify",
     "PermanentFailure",
+    "Poll",
     "RetryAfter",
     "RoutingConfig",
     "RoutingRule",
@@ -45,6 +51,7 @@ __all__ = [
     "Task",
     "TaskInfo",
     "TaskOutcome",
+    "Trigger",
     "TurnoutError",
     "Workflow",
     "all_",
@@ -61,6 +68,7 @@ __all__ = [
     "task_failed",
     "task_skipped",
     "task_success",
+    "trigger",
     "workflow",
 ]
 
@@ -71,6 +79,7 @@ _HOMES = {
     "turnout.authoring.schedules": ("Schedule",),
     "turnout.authoring.shell": ("shell",),
     "turnout.authoring.task": ("Task", "task"),
+    "turnout.authoring.triggers": ("Trigger", "trigger"),
     "turnout.authoring.workflow": ("Workflow", "workflow"),
     "turnout.dispatcher": ("RoutingConfig", "RoutingRule"),
     "turnout.errors": ("PermanentFailure", "RetryAfter", "TurnoutError"),
@@ -78,9 +87,11 @@ _HOMES = {
     "turnout.model.deferral": ("Defer",),
     "turnout.model.hooks": ("RunOutcome", "TaskOutcome"),
     "turnout.model.info": ("TaskInfo", "current_task"),
+    "turnout.model.notifications": ("Notify",),
     "turnout.model.rules": (
         *("all_", "always", "any_", "context_value", "none_", "task_failed", "task_skipped", "task_success"),
     ),
+    "turnout.model.triggers": ("Event", "Poll"),
     "turnout.model.types": ("register_type",),
     "turnout.runner": ("AsyncRunner", "Runner"),
 }

@@ -62,6 +62,8 @@ TurnoutError
 │   └── WebhookNotFound
 ├── ScheduleError              backfill_too_large, bad_backfill_range, schedule_starts_no_runs
 │   └── ScheduleNotFound       schedule_not_found, ambiguous_schedule
+├── TriggerError               an operation on an event trigger: trigger_paused
+│   └── TriggerNotFound
 ├── WorkerRefused              a hub refuses this worker for good
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
@@ -516,6 +518,19 @@ class ScheduleNotFound(ScheduleError):
     Remedy: look for its id with ``turnout schedules ls``."""
 
     code = "schedule_not_found"
+
+
+class TriggerError(TurnoutError):
+    """Raised when an event trigger cannot be polled since it is paused. Remedy: resume it first."""
+
+    code = "trigger_paused"
+
+
+class TriggerNotFound(TriggerError):
+    """Raised when no event trigger has the given name, or several have.
+    Remedy: check it with ``turnout triggers ls``; a trigger is stored when a server with its code starts."""
+
+    code = "trigger_not_found"
 
 
 class WorkerRefused(TurnoutError):

@@ -46,6 +46,7 @@ def seeded(api: RunningApi) -> Seeds:
     ids = [start("twice", n=1), start("checked", n=-5), start("mapped", n=3), start("family", n=1)]
     made = client.put("/api/v1/workflows/hello", json={"text": YAML}, headers={"If-None-Match": "*"})
     assert made.status_code in (200, 201), made.text
+    api.core.store.put_trigger("public::embedded::twice::new_orders", "public::embedded::twice", 3_600.0)
     hook = client.post("/api/v1/hooks", json={"name": "shop", "workflow": "twice"}).json()
     return Seeds(
         {
@@ -56,6 +57,7 @@ def seeded(api: RunningApi) -> Seeds:
             "name": ["twice", "hello", "public::embedded::checked"],
             "version": [1],
             "workflow": ["twice", "checked", "mapped", "family"],
+            "trigger": ["new_orders"],
             "hook": [hook["token"], "shop", hook["webhook"]["id"]],
         }
     )
@@ -106,6 +108,10 @@ def prepared(operation: str, api: RunningApi, seeds: Seeds) -> Iterator[Prepared
         "list_tokens": Prepared("/api/v1/tokens"),
         "create_token": Prepared("/api/v1/tokens", {"name": "another", "role": "viewer"}),
         "list_audit": Prepared("/api/v1/audit"),
+        "list_triggers": Prepared("/api/v1/triggers"),
+        "get_trigger": Prepared("/api/v1/triggers/new_orders"),
+        "pause_trigger": Prepared("/api/v1/triggers/new_orders/pause"),
+        "resume_trigger": Prepared("/api/v1/triggers/new_orders/resume"),
         "list_hooks": Prepared("/api/v1/hooks"),
         "create_hook": Prepared("/api/v1/hooks", {"name": "another", "workflow": "twice"}),
         "deliver_hook": Prepared(f"/api/v1/hooks/{seeds.values['hook'][0]}", {"n": 1}, role=None),
@@ -170,6 +176,9 @@ def prepared(operation: str, api: RunningApi, seeds: Seeds) -> Iterator[Prepared
     elif operation == "revoke_token":
         api.token("viewer", "to-revoke")
         yield Prepared("/api/v1/tokens/to-revoke")
+    elif operation == "poll_trigger":
+        client.post("/api/v1/triggers/new_orders/resume")
+        yield Prepared("/api/v1/triggers/new_orders/poll")
     elif operation in ("rotate_hook", "delete_hook"):
         client.post("/api/v1/hooks", json={"name": operation, "workflow": "twice"})
         yield Prepared(f"/api/v1/hooks/{operation}" + ("/rotate" if operation == "rotate_hook" else ""))

@@ -19,6 +19,7 @@ from turnout.errors import InputError, InvalidInput, InvalidWorkflow, WrongType
 from turnout.model.annotations import ConversionError
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
+from turnout.model.notifications import Notify
 from turnout.model.retention import KeepRule
 from turnout.model.schedules import ScheduleSpec, params_at
 from turnout.model.spec import TaskSpec, WorkflowSpec
@@ -181,6 +182,10 @@ class TaskDefaults(msgspec.Struct, frozen=True):
 
     timeout: float | None = None
     retries: int = 0
+    notify: tuple[Notify, ...] = ()
+    """Notifications of every workflow, beside its own."""
+    private_hosts: tuple[str, ...] = ()
+    """Hosts of notifications that may be at private addresses."""
 
     def applied(self, spec: WorkflowSpec, tasks: Mapping[str, Task[..., Any]]) -> WorkflowSpec:
         """Returns the workflow with these defaults."""

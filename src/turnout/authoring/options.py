@@ -12,6 +12,7 @@ from turnout.model.deferral import condition_ref
 from turnout.model.durations import Duration, seconds
 from turnout.model.limits import LimitSpec
 from turnout.model.names import suggest
+from turnout.model.notifications import Notify
 from turnout.model.retention import KeepRule
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
@@ -123,6 +124,8 @@ class WorkflowOptions(TypedDict, total=False):
     """Called when everything else of the run has ended and the run was cancelled."""
     on_exit: Hooks
     """Called when everything else of the run has ended, after the other hooks, with any end of the run."""
+    notify: Notify | Sequence[Notify] | None
+    """Sent at the end of a run: the address, the ends that are sent, and the secret that signs it."""
 
 
 _SHAPES: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -17,6 +17,7 @@ from turnout.authoring.definition import NO_DEFAULTS, Definition, TaskDefaults
 from turnout.authoring.graph_builder import GraphBuilder, current_drawing
 from turnout.authoring.hooks import add_hooks
 from turnout.authoring.limits import limit_specs
+from turnout.authoring.notifications import add_notifications, checked_notifications
 from turnout.authoring.options import Hooks, TaskOptions, WorkflowOptions, keep_rule, optional_seconds, selector
 from turnout.authoring.refs import author, place, raised_at
 from turnout.authoring.schedules import DEFAULT_TIMEZONE, schedule_specs
@@ -25,7 +26,7 @@ from turnout.authoring.workflow_sources import ContextSource, FunctionSource, So
 from turnout.errors import DefinitionError, InvalidWorkflow, TurnoutError
 from turnout.model.durations import Duration
 from turnout.model.schedules import ScheduleSpec
-from turnout.model.spec import Affinity, Body, TaskSpec, WorkerSelector, WorkflowSpec
+from turnout.model.spec import Affinity, TaskSpec, WorkerSelector, WorkflowSpec
 from turnout.model.step_containment import contained
 from turnout.model.validation import validate
 
@@ -101,6 +102,7 @@ class Workflow(Generic[P, R]):
             options.get("schedule"), options.get("timezone", DEFAULT_TIMEZONE), name
         )
         self.keep = keep_rule(options.get("keep_for"), options.get("keep_runs"), name)
+        self.notify = checked_notifications(options.get("notify"), name)
         self._drawn: tuple[GraphBuilder[Task[..., Any]], WorkflowSpec] | None = None
         _defined.add(self)
 
@@ -125,8 +127,13 @@ class Workflow(Generic[P, R]):
         self, tenant: str = DEFAULT_TENANT, defaults: TaskDefaults = NO_DEFAULTS, *, remote_only: bool = False
     ) -> Definition:
         """Returns the definition under that tenant with these defaults; a redefinition does not change it."""
-        tasks = self.tasks
-        spec = defaults.applied(self.spec_for(tenant), tasks)
+        tasks, spec = dict(self.tasks), self.spec_for(tenant)
+        if defaults.notify:
+            specs = {task.name: task for task in spec.tasks}
+            add_notifications(specs, tasks, defaults.notify, self._delivery_package)
+            home = spec.full_name
+            spec = msgspec.structs.replace(spec, tasks=tuple(_at_home(task, home, tenant) for task in specs.values()))
+        spec = defaults.applied(spec, tasks)
         if remote_only:
             spec = msgspec.structs.replace(spec, remote_only=True, tasks=tuple(map(contained, spec.tasks)))
         return Definition(self, spec, tasks, self.source, self.schedules, self.keep)
@@ -221,8 +228,13 @@ class Workflow(Generic[P, R]):
                 finally:
                     _being_drawn.reset(token)
                 add_hooks(drawing, self.hooks)
+                add_notifications(drawing.specs, drawing.tasks, self.notify, self._delivery_package)
                 self._drawn = drawing, self._validated(drawing, DEFAULT_TENANT)
             return self._drawn
+
+    @property
+    def _delivery_package(self) -> str:
+        return f"{self.package}.{self.name}"
 
     def _failed_to_draw(self, error: Exception) -> InvalidWorkflow:
         return InvalidWorkflow(
@@ -274,8 +286,9 @@ def _at_home(task: TaskSpec, home: str, tenant: str) -> TaskSpec:
     """Returns the task with its full name; the workflow of a child run has the same tenant."""
     if not task.full_name:
         task = msgspec.structs.replace(task, full_name=f"{home}::{task.name}")
-    if task.body.kind == "workflow":
-        task = msgspec.structs.replace(task, body=Body("workflow", f"{tenant}::{task.body.ref}"))
+    if task.body.kind == "workflow" and task.body.ref.count("::") == 1:
+        body = msgspec.structs.replace(task.body, ref=f"{tenant}::{task.body.ref}")
+        task = msgspec.structs.replace(task, body=body)
     return task
 
 

@@ -30,6 +30,7 @@ from turnout.cli import (
     server,
     tokens,
     top,
+    triggers,
     validate,
     worker,
     workers,
@@ -107,6 +108,7 @@ app.add_typer(limits.app, name="limits")
 app.add_typer(schedules.app, name="schedules")
 app.add_typer(tokens.app, name="tokens")
 app.add_typer(hooks.app, name="hooks")
+app.add_typer(triggers.app, name="triggers")
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")
 add_config_option(app)

@@ -22,8 +22,10 @@ from turnout.errors import (
     StoredDefinitionError,
     StoreError,
     TokenNotFound,
+    TriggerError,
     TurnoutError,
     WaitTimedOut,
+    WebhookError,
 )
 from turnout.model.texts import json_text, printable
 
@@ -53,6 +55,8 @@ _CODES: tuple[tuple[type[TurnoutError], Exit], ...] = (
     (RequestError, Exit.USAGE),
     (TokenNotFound, Exit.USAGE),
     (ScheduleError, Exit.USAGE),
+    (WebhookError, Exit.USAGE),
+    (TriggerError, Exit.USAGE),
     (StoredDefinitionError, Exit.USAGE),
     (DefinitionError, Exit.USAGE),
     (InputError, Exit.USAGE),

@@ -21,6 +21,7 @@ from turnout.model.rows import HeldAttempt
 from turnout.model.schedule_rows import DecisionRow
 from turnout.model.slots import LimitDetail, LimitView
 from turnout.model.states import RunState
+from turnout.model.triggers import TriggerRow
 from turnout.model.webhooks import Webhook
 from turnout.model.workers import WorkerView
 from turnout.runner.limits import find_limit
@@ -42,6 +43,7 @@ from turnout.runner.schedules import (
     resume,
 )
 from turnout.runner.settings import database_url
+from turnout.runner.triggers import TriggerVerb, change_trigger
 from turnout.runner.views import RunView, attempts_of, run_view
 from turnout.store import connect
 
@@ -61,6 +63,7 @@ class DatabaseService:
         self.tokens = DatabaseTokens(database)
         self.webhooks = DatabaseWebhooks(database)
         self.schedules = DatabaseSchedules(database)
+        self.triggers = DatabaseTriggers(database)
 
 
 class DatabaseRuns:
@@ -261,6 +264,21 @@ class DatabaseSchedules:
     def backfill(self, wanted: str, first: float | str, last: float | str | None, *, dry_run: bool) -> Backfilled:
         with open_store(self._database) as store:
             return backfill(store, wanted, first, last, actor=ACTOR, dry_run=dry_run)
+
+
+class DatabaseTriggers:
+    """Event triggers on a database."""
+
+    def __init__(self, database: str | None) -> None:
+        self._database = database
+
+    def list(self) -> builtins.list[TriggerRow]:
+        with store_if_there(self._database) as store:
+            return [] if store is None else store.triggers()
+
+    def change(self, trigger: str, verb: TriggerVerb) -> TriggerRow:
+        with open_store(self._database) as store:
+            return change_trigger(store, trigger, verb, actor="command line")
 
 
 @contextmanager

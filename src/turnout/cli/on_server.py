@@ -14,9 +14,11 @@ from turnout.errors import InvalidInput
 from turnout.model.access import Role, TokenRow
 from turnout.model.rows import HeldAttempt
 from turnout.model.slots import LimitDetail, LimitView
+from turnout.model.triggers import TriggerRow
 from turnout.model.webhooks import Webhook
 from turnout.model.workers import WorkerView
 from turnout.runner.server_access import ServerAccess
+from turnout.runner.triggers import TriggerVerb
 from turnout.server.api.types.limits import Limits as LimitList
 from turnout.server.api.types.workers import DrainRequest, WorkerDetail
 from turnout.server.api.types.workers import Workers as WorkerList
@@ -31,6 +33,10 @@ class CreatedToken(msgspec.Struct, frozen=True):
 
 class TokenList(msgspec.Struct, frozen=True):
     tokens: list[TokenRow]
+
+
+class TriggerList(msgspec.Struct, frozen=True):
+    triggers: list[TriggerRow]
 
 
 class WebhookList(msgspec.Struct, frozen=True):
@@ -49,6 +55,7 @@ class ServerService:
         self.tokens = ServerTokens(client)
         self.webhooks = ServerWebhooks(client)
         self.schedules = ServerSchedules(client)
+        self.triggers = ServerTriggers(client)
 
 
 class ServerWorkflows:
@@ -145,3 +152,16 @@ class ServerWebhooks:
 
     def delete(self, webhook: str) -> Webhook:
         return self._client.delete(f"/hooks/{segment(webhook)}", Webhook)
+
+
+class ServerTriggers:
+    """Event triggers of a server."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    def list(self) -> builtins.list[TriggerRow]:
+        return self._client.get("/triggers", TriggerList).triggers
+
+    def change(self, trigger: str, verb: TriggerVerb) -> TriggerRow:
+        return self._client.post(f"/triggers/{segment(trigger)}/{verb}", TriggerRow)

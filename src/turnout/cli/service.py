@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from turnout.model.schedule_rows import DecisionRow
     from turnout.model.slots import LimitDetail, LimitView
     from turnout.model.states import RunState
+    from turnout.model.triggers import TriggerRow
     from turnout.model.webhooks import Webhook
     from turnout.model.workers import WorkerView
     from turnout.runner.live_sessions import Needs
     from turnout.runner.schedules import Backfilled, Fired, NextFire, ScheduleView
+    from turnout.runner.triggers import TriggerVerb
     from turnout.runner.views import RunView
     from turnout.server.webhooks import MadeWebhook, WebhookRequest
 
@@ -208,6 +210,16 @@ class Schedules(Protocol):
         ...
 
 
+class Triggers(Protocol):
+    """Event triggers."""
+
+    def list(self) -> list[TriggerRow]: ...
+
+    def change(self, trigger: str, verb: TriggerVerb) -> TriggerRow:
+        """Pauses, resumes or polls a trigger; returns it as it is then."""
+        ...
+
+
 class Service(Protocol):
     """Everything that commands use of a database or a server."""
 
@@ -231,6 +243,9 @@ class Service(Protocol):
 
     @property
     def schedules(self) -> Schedules: ...
+
+    @property
+    def triggers(self) -> Triggers: ...
 
 
 @contextmanager

@@ -23,7 +23,18 @@ from turnout.model.interpolation import as_text
 from turnout.model.reasons import CONTINUED
 from turnout.model.secret_mask import Masker
 from turnout.model.shell import Captured, failure_message
-from turnout.model.step import MAX_VARIABLE, Action, Check, Evaluation, Line, Program, Request, Script, StepSpec
+from turnout.model.step import (
+    MAX_VARIABLE,
+    REQUEST_FAILURES,
+    Action,
+    Check,
+    Evaluation,
+    Line,
+    Program,
+    Request,
+    Script,
+    StepSpec,
+)
 from turnout.model.step_outcome import (
     evaluated,
     holds,
@@ -148,7 +159,11 @@ class StepRun:
             "headers": headers,
             "body": None if body is None else as_text(body),
             "expected": request.expected,
-            "public_only": self._step.contained,
+            "public_only": self._step.contained or request.public_only,
+            "private_hosts": request.private_hosts,
+            "sign": None if request.sign is None else await environment.fill(request.sign),
+            "follow": request.follow,
+            "max_response": request.max_response,
         }
         with PrivateFolder() as folder:
             folder.write("request.json", msgspec.json.encode(document).decode(), 0o600)
@@ -180,7 +195,8 @@ class StepRun:
     async def _failed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
         step, event = self._step, self._work.event
         retryable = not step.retry_codes or code in step.retry_codes
-        error_code: str | None = None
+        requested = bool(step.actions) and isinstance(step.actions[0], Request)
+        error_code = REQUEST_FAILURES.get(code) if requested else None
         last = event.attempt >= event.max_attempts or not retryable
         tolerance = step.tolerance if last else None
         if tolerance is not None and await asyncio.to_thread(tolerates, tolerance, code, stdout.text):

@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 from turnout.model.events import ErrorInfo
 from turnout.model.graph import Graph
 from turnout.model.moves import MakeReady, Move, RunView, Stop
+from turnout.model.notifications import RunEvent, run_event
 from turnout.model.rows import RunRow, TaskRow
 from turnout.model.run_outcome import RowOf, end_of, failed_tasks
 from turnout.model.spec import HookedOn
@@ -113,12 +114,14 @@ def _on(graph: Graph, pos: int) -> HookedOn:
 # -- arguments --------------------------------------------------------------------------------------------------
 def hook_arguments(
     graph: Graph, pos: int, run_id: str, run: RunRow, row_of: RowOf, output_of: Callable[[str], Any]
-) -> tuple[RunOutcome | TaskOutcome, ...]:
+) -> tuple[RunOutcome | TaskOutcome | RunEvent, ...]:
     """Returns the arguments of a hook's call: the same in every attempt, as the outcome no longer changes."""
     hook = graph.tasks[pos].hook
     assert hook is not None
     if not hook.takes_outcome:
         return ()
+    if graph.tasks[pos].body.detached:
+        return (run_event(**_run_outcome(graph, run_id, run, row_of)),)
     if not hook.of:
         return (_run_outcome(graph, run_id, run, row_of),)
     return (_task_outcome(graph, run_id, row_of(graph.position[hook.of]), output_of),)

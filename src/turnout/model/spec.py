@@ -63,6 +63,8 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of a handler: its configuration, sent beside the arguments."""
     conditions: tuple[str, ...] = ()
     """Of a handler: the predicates that it may wait for, as ``module:qualname``. A function's task declares its own."""
+    detached: bool = False
+    """Of a workflow: the task has completed once the run is durable. That run has no parent, and goes on by itself."""
 
 
 HookedOn: TypeAlias = Literal["success", "failure", "cancel", "exit"]

@@ -49,6 +49,16 @@ class Request(msgspec.Struct, frozen=True, tag="http", omit_defaults=True):
     body: Value | None = None
     expected: tuple[int, ...] = ()
     """The statuses that count as success; empty: 200 to 299."""
+    public_only: bool = False
+    """True: addresses of private networks and of the machine itself are refused when the request is made."""
+    private_hosts: tuple[str, ...] = ()
+    """Hosts that may be at such addresses all the same."""
+    sign: Text | None = None
+    """The secret with which the request is signed by Standard Webhooks, under the id in its header ``webhook-id``."""
+    follow: bool = True
+    """False: a redirection is an answer like any other."""
+    max_response: int = 0
+    """Bytes of the answer that are read; 0: all."""
 
 
 class Evaluation(msgspec.Struct, frozen=True, tag="evaluation", omit_defaults=True):
@@ -65,6 +75,9 @@ class Evaluation(msgspec.Struct, frozen=True, tag="evaluation", omit_defaults=Tr
     step: str = ""
     """The name of the step that follows."""
 
+
+REQUEST_FAILURES = {6: "address_not_found", 7: "no_connection", 8: "private_address", 22: "unexpected_status"}
+"""The codes of errors by the exit code of a request."""
 
 Action: TypeAlias = Line | Program | Script | Request | Evaluation
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from turnout.authoring.registry import Registry
+from turnout.authoring.triggers import defined_triggers
 from turnout.contracts.dispatcher import Dispatcher
 from turnout.contracts.store import Store
 from turnout.dispatcher.admission import Admission
@@ -61,6 +62,7 @@ from turnout.orchestration.upkeep.pruner import Pruner
 from turnout.orchestration.upkeep.rebalance import Rebalance
 from turnout.orchestration.upkeep.shared_state import SharedState
 from turnout.orchestration.upkeep.sweeper import Notifications, Sweeper
+from turnout.orchestration.upkeep.triggers import TriggerPolls
 
 log = logging.getLogger("turnout.engine")
 
@@ -318,6 +320,16 @@ class Engine:
             ),
             interval=settings.sweep,
         )
+        self.trigger_polls = TriggerPolls(
+            store,
+            registry,
+            self.session,
+            requests=self.requests,
+            submissions=self.submissions,
+            background=self.background,
+            # An orchestrator that drives single runs only, or none, starts nothing of its own.
+            triggers=defined_triggers if options.drives and options.scope.only is None else lambda: (),
+        )
         self.pruner = Pruner(
             store, self.session, self.commands, self.background, settings.retention, registry.keep_rules
         )
@@ -371,8 +383,10 @@ class Engine:
         await self.schedules.start()
         await self.sweeper.start()
         self.pruner.start()
+        self.trigger_polls.start()
 
     async def stop_upkeep(self) -> None:
+        await self.trigger_polls.stop()
         await self.pruner.stop()
         await self.sweeper.stop()
         await self.schedules.stop()

@@ -7,6 +7,7 @@ from turnout.model.workers import WorkerView
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
 from turnout.orchestration.settings import EngineSettings, Retention
 from turnout.runner.async_runner import AsyncRunHandle, AsyncRunner
+from turnout.runner.notification_settings import NotificationSettings
 from turnout.runner.poller import Poller
 from turnout.runner.routing_rules import RulesInForce
 from turnout.runner.run_reader import TaskDetail
@@ -23,6 +24,7 @@ __all__ = [
     "EngineSettings",
     "LogLine",
     "LogSettings",
+    "NotificationSettings",
     "Poller",
     "PoolSettings",
     "PoolsSettings",

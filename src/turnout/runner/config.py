@@ -27,9 +27,10 @@ from turnout.runner.config_schema import (
     overlaid,
 )
 from turnout.runner.config_sources import find_file, foreign_variables, keys_of_file, keys_of_variables
+from turnout.runner.notification_settings import NOTIFICATIONS, NotificationSettings
 from turnout.runner.server_settings import SERVER, ServerSettings
 
-S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings, ServerSettings)
+S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings, ServerSettings, NotificationSettings)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -115,6 +116,12 @@ class Config(msgspec.Struct, frozen=True):
     def server(self) -> ServerSettings:
         """Returns the settings of the server; it has defaults for all of them."""
         return self._checked(ServerSettings(), SERVER, self._table(SERVER)) or ServerSettings()
+
+    @property
+    def notifications(self) -> NotificationSettings:
+        """Returns the settings of notifications; none are sent by default."""
+        default = NotificationSettings()
+        return self._checked(default, NOTIFICATIONS, self._table(NOTIFICATIONS)) or default
 
     @property
     def hub(self) -> HubSettings | None:

@@ -33,6 +33,7 @@ from turnout.model.setting_types import (
 from turnout.model.texts import checked_text
 from turnout.model.values import MAX_BYTES
 from turnout.orchestration.settings import EngineSettings
+from turnout.runner.notification_settings import NotificationSettings
 from turnout.runner.server_settings import ServerSettings
 from turnout.worker.settings import DEFAULT_CONCURRENCY, Concurrency
 
@@ -129,6 +130,7 @@ TABLES: tuple[Settings, ...] = (
     EngineSettings(),
     PubSubSettings(),
     ServerSettings(),
+    NotificationSettings(),
 )
 """Every table with its defaults, but those in ``NAMED_TABLES``."""
 

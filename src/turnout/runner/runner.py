@@ -32,6 +32,7 @@ from turnout.orchestration.upkeep.log_writer import Observer
 from turnout.runner.core import Core
 from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.log_reader import lines_of
+from turnout.runner.notification_settings import NotificationSettings
 from turnout.runner.routing_rules import RulesInForce
 from turnout.runner.run_reader import TaskDetail
 from turnout.runner.settings import ConfigSource, runner_config
@@ -229,6 +230,7 @@ class Runner(Submitting):
         drives: bool = True,
         schedules: bool | None = None,
         definitions: DefinitionSettings | None = None,
+        notifications: NotificationSettings | None = None,
         config: ConfigSource = True,
         handle_sigterm: bool = True,
     ) -> None:
@@ -254,6 +256,7 @@ class Runner(Submitting):
                 drives=drives,
                 schedules=schedules,
                 definitions=definitions,
+                notifications=notifications,
             )
         )
         super().__init__(core)

@@ -31,6 +31,7 @@ from turnout.runner.config_schema import HUB, RULES
 from turnout.runner.config_sources import CONFIG_VARIABLE
 from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.modules import search_in
+from turnout.runner.notification_settings import NotificationSettings
 from turnout.runner.server_access import ServerAccess, server_access
 
 ConfigSource: TypeAlias = bool | str | Path | Config
@@ -132,6 +133,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
         "task_defaults": _task_defaults(
             given.pop("default_timeout", found.get("default_timeout")),
             given.pop("default_retries", found.get("default_retries") or 0),
+            given.pop("notifications", None) or found.notifications,
         ),
     }
     executors = {**configured_executors(found, without=given.get("executors", {})), **given.pop("executors", {})}
@@ -140,14 +142,15 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     )
 
 
-def _task_defaults(timeout: Any, retries: Any) -> TaskDefaults:
+def _task_defaults(timeout: Any, retries: Any, notifications: NotificationSettings) -> TaskDefaults:
     """Returns the defaults of tasks. Raises InvalidSetting for values that tasks cannot have."""
     number = None if timeout is None else seconds(timeout, "default_timeout")
     if number == 0:
         raise InvalidSetting(f"default_timeout is {timeout!r}: write a time above 0", code="bad_setting")
     if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
         raise InvalidSetting(f"default_retries is {retries!r}: write a whole number from 0", code="bad_setting")
-    return TaskDefaults(number, retries)
+    notifications.check()
+    return TaskDefaults(number, retries, notifications.notify, notifications.private_hosts)
 
 
 def hub_settings(hub: str | HubSettings, config: Config) -> HubSettings:

@@ -11,12 +11,16 @@ FOLDER has ``request.json``. The body of the response goes to standard output, i
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import http.client
 import json
 import os
 import socket
 import ssl
 import sys
+import time
 from typing import Any, NoReturn
 from urllib.parse import urljoin, urlsplit
 
@@ -38,15 +42,17 @@ def main(folder: str) -> int:
     os.unlink(file.name)  # it may have secrets
     url, method, headers = request["url"], request["method"], dict(request["headers"])
     body = None if request["body"] is None else request["body"].encode()
+    if request.get("sign") is not None:
+        headers |= _signature(request["sign"], headers["webhook-id"], str(int(time.time())), body or b"")
     for _ in range(MAX_REDIRECTS + 1):
         try:
-            response = _sent(url, method, headers, body, request["public_only"])
+            response = _sent(url, method, headers, body, request)
         except RefusedAddress as refused:
             _write_response(folder, {"refused": str(refused)})
             _failed(f"{refused} is a private address", REFUSED)
-        target = response.getheader("Location")
+        target = response.getheader("Location") if request.get("follow", True) else None
         if response.status not in REDIRECTS or target is None or response.status in request["expected"]:
-            return _finished(folder, response, request["expected"])
+            return _finished(folder, response, request)
         response.close()
         next_url = urljoin(url, target)
         if urlsplit(next_url)[:2] != urlsplit(url)[:2]:
@@ -58,13 +64,14 @@ def main(folder: str) -> int:
 
 
 def _sent(
-    url: str, method: str, headers: dict[str, str], body: bytes | None, public_only: bool
+    url: str, method: str, headers: dict[str, str], body: bytes | None, request: dict[str, Any]
 ) -> http.client.HTTPResponse:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         _failed(f"{url!r} is no address of http or https", NOT_FOUND)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
+        public_only = request["public_only"] and parts.hostname not in request.get("private_hosts", ())
         address = _address(parts.hostname, port, public_only)
         connection = http.client.HTTPConnection(parts.hostname, port, timeout=CONNECT_TIMEOUT)
         stream = socket.create_connection(address, CONNECT_TIMEOUT)
@@ -106,12 +113,24 @@ def _is_private(address: str) -> bool:
     return bool(module.is_private_address(address))
 
 
-def _finished(folder: str, response: http.client.HTTPResponse, expected: list[int]) -> int:
+def _signature(secret: str, message: str, timestamp: str, body: bytes) -> dict[str, str]:
+    """Returns the headers of Standard Webhooks. ``turnout.model.webhook_signature`` verifies the same."""
+    key = secret.encode()
+    if secret.startswith("whsec_"):
+        key = base64.b64decode(secret.removeprefix("whsec_"))
+    digest = hmac.new(key, f"{message}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+    return {"webhook-timestamp": timestamp, "webhook-signature": "v1," + base64.b64encode(digest).decode()}
+
+
+def _finished(folder: str, response: http.client.HTTPResponse, request: dict[str, Any]) -> int:
+    expected: list[int] = request["expected"]
     fine = response.status in expected if expected else 200 <= response.status < 300
     headers = {name.lower(): value for name, value in response.getheaders()}
     _write_response(folder, {"status": response.status, "headers": headers})
-    while chunk := response.read(CHUNK):
+    left = request.get("max_response") or None
+    while (left is None or left > 0) and (chunk := response.read(CHUNK if left is None else min(CHUNK, left))):
         sys.stdout.buffer.write(chunk)
+        left = None if left is None else left - len(chunk)
     sys.stdout.buffer.flush()
     if not fine:
         sys.stderr.write(f"status {response.status} {response.reason}\n")

@@ -20,6 +20,7 @@ from turnout.server.api.schedules import SchedulesController
 from turnout.server.api.session import SessionController
 from turnout.server.api.tasks import TasksController
 from turnout.server.api.tokens import AuditController, TokensController
+from turnout.server.api.triggers import TriggersController
 from turnout.server.api.workers import WorkersController
 from turnout.server.api.workflows import WorkflowsController
 from turnout.server.context import ServerContext
@@ -48,6 +49,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     SchedulesController,
     WorkflowsController,
     HooksController,
+    TriggersController,
 )
 """Every controller; each of their routes declares its role."""
 

@@ -18,7 +18,7 @@ from turnout.authoring.workflow import Workflow
 from turnout.contracts.executor import Work
 from turnout.errors import InputError, RunError
 from turnout.model.bindings import ABSENT, result_of
-from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
+from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.names import new_run_id
 from turnout.model.reasons import RUN_TIMED_OUT
@@ -266,6 +266,8 @@ class InlineRun(Generic[R]):
         return _run_body(lambda: run_body(work, info, clock=self.clock.now, on_error=note))
 
     def _run_child(self, work: Work, pos: int) -> ExecutionResult:
+        if work.task.body.detached:
+            return ExecutionResult.of(work.event, ExecutionStatus.COMPLETED, output="null")
         name = self._machine.tasks[pos].name
         child_call = ChildCall(work, pos, self._registry, self.children.get(name))
         try:

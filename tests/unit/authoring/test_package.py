@@ -16,7 +16,10 @@ EXPORTED = {
     "Context",
     "Defer",
     "Limit",
+    "Event",
+    "Notify",
     "PermanentFailure",
+    "Poll",
     "RetryAfter",
     "RoutingConfig",
     "RoutingRule",
@@ -26,6 +29,7 @@ EXPORTED = {
     "Task",
     "TaskInfo",
     "TaskOutcome",
+    "Trigger",
     "TurnoutError",
     "Workflow",
     "all_",
@@ -42,6 +46,7 @@ EXPORTED = {
     "task_failed",
     "task_skipped",
     "task_success",
+    "trigger",
     "workflow",
 }
 HEAVY = (

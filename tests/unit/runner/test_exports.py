@@ -18,6 +18,7 @@ EXPORTED = {
     "EngineSettings",
     "LogLine",
     "LogSettings",
+    "NotificationSettings",
     "Poller",
     "PoolSettings",
     "PoolsSettings",

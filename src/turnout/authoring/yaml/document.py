@@ -14,6 +14,7 @@ from turnout.authoring.yaml.fan_out import Parallel
 from turnout.authoring.yaml.forms import Several, Text
 from turnout.authoring.yaml.http_request import HttpRequest
 from turnout.authoring.yaml.limits import LIMITS, LimitDocument
+from turnout.authoring.yaml.notify import NotifyDocument
 from turnout.authoring.yaml.params import PARAMS, Parameter
 from turnout.authoring.yaml.policies import REPEAT, TIME_LIMIT, RepeatPolicy, RetryPolicy, RunRetryPolicy, Seconds
 from turnout.authoring.yaml.schedules import SCHEDULE, Schedule
@@ -32,6 +33,7 @@ __all__ = [
     "Handlers",
     "HttpRequest",
     "LimitDocument",
+    "NotifyDocument",
     "Parallel",
     "Parameter",
     "RepeatPolicy",
@@ -185,6 +187,11 @@ class WorkflowDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions that must hold, else the run is skipped."""
     handler_on: Annotated[Handlers, Key(example="handler_on: {failure: ./notify.sh}")] = Handlers()
     """Steps that run at the end of a run."""
+    notify: Annotated[
+        tuple[NotifyDocument, ...],
+        Key(example="notify: {url: https://ops.example.org/turnout, on: [failure]}", joined=True),
+    ] = ()
+    """Addresses that the end of a run is sent to."""
     defaults: Annotated[StepDefaults, Key(example="defaults: {timeout_sec: 60}")] = StepDefaults()
     """Values for steps that have none of their own."""
     steps: Annotated[tuple[StepDocument, ...], Key(example="steps: [make, make test]", form=STEPS, also=("tasks",))]

@@ -12,6 +12,7 @@ from turnout.authoring.yaml.document import Handlers, Secret, StepDefaults, Work
 from turnout.authoring.yaml.fan_out import Parallel
 from turnout.authoring.yaml.http_request import HttpRequest
 from turnout.authoring.yaml.limits import LimitDocument
+from turnout.authoring.yaml.notify import NotifyDocument
 from turnout.authoring.yaml.params import Parameter
 from turnout.authoring.yaml.policies import RepeatPolicy, RetryPolicy, RunRetryPolicy
 from turnout.authoring.yaml.schedules import Schedule, ScheduleEntry
@@ -36,6 +37,7 @@ KEY_TABLES: Mapping[str, type[msgspec.Struct]] = {
     "parallel": Parallel,
     "http": HttpRequest,
     "limit": LimitDocument,
+    "notify": NotifyDocument,
 }
 """The tables of a workflow file."""
 

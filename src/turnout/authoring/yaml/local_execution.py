@@ -33,6 +33,12 @@ def _found(document: WorkflowDocument, hub: bool) -> Iterator[tuple[str, str, st
         yield from _in_step(step, where)
     if any(_runs(document.preconditions)) and (pinned or not hub):
         yield "local_condition", "a precondition of the workflow is a command on the server", "preconditions"
+    for number, each in enumerate(document.notify):
+        for key, place in (("url", each.url), ("secret", each.secret or "")):
+            if place.startswith(("env:", "file:")):
+                # The request itself goes to public addresses only, and to private ones that the configuration names.
+                what = f"the {key} of a notification is read from {place} of the server"
+                yield "local_secret", what, f"notify[{number}].{key}"
     if not local:
         return
     # What the whole workflow declares takes effect in each of its steps.

@@ -72,6 +72,7 @@ class YamlWorkflow(Workflow[..., Any]):
         days = document.hist_retention_days
         options["keep_for"] = None if days is None else f"{days}d"
         options["keep_runs"] = document.hist_retention_runs
+        options["notify"] = tuple(each.notify for each in document.notify)
         if isinstance(selector, dict) and document.affinity == "run":
             options["affinity"] = "run"
         if document.schedule is not None:

@@ -145,7 +145,8 @@ class ChildRuns:
 
     async def _start(self, owned: ActiveRun, row: TaskRow, child: str) -> None:
         propagation = self._propagation
-        if owned.machine.row.state is RunState.CANCELLING:
+        detached = owned.machine.graph.tasks[row.task_pos].body.detached
+        if owned.machine.row.state is RunState.CANCELLING and not detached:
             return propagation.deliver(owned, row, ExecutionResult.cancelled(owned.machine.event(row.pos, row)))
         try:
             request = await self._requests.request(owned, row, child)
@@ -155,7 +156,7 @@ class ChildRuns:
             return None
         self._submissions.put([request])
         await request.accepted.wait()
-        if child in self._runs:
+        if child in self._runs or detached:
             propagation.follow_up(owned, row, child)
         elif owned.machine.row.state is not RunState.RUNNING:
             propagation.follow_up(owned, row, child, await self._background.in_thread(self._store.run, child))

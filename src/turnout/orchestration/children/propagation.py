@@ -9,9 +9,11 @@ import asyncio
 import logging
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from turnout.errors import RunNotFound, StoreError
 from turnout.model.children import CHILD, ChildCommand, child_result, child_run_id, command_for_child
-from turnout.model.events import ExecutionResult
+from turnout.model.events import ExecutionResult, ExecutionStatus
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import TaskState
@@ -48,7 +50,11 @@ class Propagation:
 
     def follow_up(self, owned: ActiveRun, row: TaskRow, child: str, stored: StoredRun | None = None) -> None:
         """Delivers the result of an existing child that has ended, or sends it the command that its parent's state asks
-        for."""
+        for. One that is detached has done its part as soon as it exists."""
+        if owned.machine.graph.tasks[row.task_pos].body.detached:
+            output = msgspec.json.encode({"run_id": child}).decode()
+            event = owned.machine.event(row.pos, row)
+            return self.deliver(owned, row, ExecutionResult.of(event, ExecutionStatus.COMPLETED, output=output))
         local = self._runs.get(child)
         if local is not None:
             self._send(owned, row, child, command_for_child(owned.machine.row, local.machine.row))

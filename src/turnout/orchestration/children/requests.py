@@ -80,7 +80,8 @@ class ChildRequests:
             raise _refused(row, error) from error
         former: StoredRun | None = None
         reuse: list[TaskRow] = []
-        if row.attempt > 1 or machine.new.rerun_of is not None:
+        detached = work.task.body.detached
+        if (row.attempt > 1 or machine.new.rerun_of is not None) and not detached:
             former = await self._in_thread(self._former, machine, row, graph.spec.full_name)
         if former is not None:
             reuse = await self._in_thread(reused_rows, self._store, self._graphs, former, graph, input)
@@ -94,7 +95,7 @@ class ChildRequests:
             timeout=shorter_timeout(work.timeout, graph.spec.timeout),
             reuse=reuse,
             rerun_of=None if former is None else former.new.run_id,
-            parent=parent,
+            parent=None if detached else parent,
             answered=False,
         )
         try:

@@ -32,6 +32,7 @@ from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
 from turnout.store.schedules import Schedules
 from turnout.store.shared_routing import SharedRouting
+from turnout.store.triggers import Triggers
 from turnout.store.webhooks import Webhooks
 
 CHANNEL = "turnout"
@@ -103,6 +104,7 @@ class PostgresStore(
     Schedules,
     Limits,
     Webhooks,
+    Triggers,
     Figures,
 ):
     """The store on PostgreSQL."""

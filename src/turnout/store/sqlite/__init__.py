@@ -30,6 +30,7 @@ from turnout.store.sqlite.commit_watch import CommitWatch
 from turnout.store.sqlite.connection import SqliteDatabase, translated
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
+from turnout.store.triggers import Triggers
 from turnout.store.webhooks import Webhooks
 
 _TABLES = {"migration", "run"}
@@ -91,6 +92,7 @@ class SqliteStore(
     Schedules,
     Limits,
     Webhooks,
+    Triggers,
     Figures,
 ):
     """The store on SQLite: one writer at a time, several processes on one file."""

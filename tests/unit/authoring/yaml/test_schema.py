@@ -88,6 +88,7 @@ def test_every_key_is_described_with_an_example(table: str) -> None:
 
 
 WRAPPED = {
+    "notify": "notify: {{url: https://ops.example.org, {}}}\nsteps: [x]",
     "workflow": "{}\nsteps: [x]",
     "step": "steps: [{{command: x}}, {{{}}}]",
     "parameter": "params: [{{name: A, {}}}]\nsteps: [x]",

@@ -1,0 +1,87 @@
+"""``turnout triggers``: lists event triggers, pauses, resumes and polls them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from turnout.cli.format import format_time
+from turnout.cli.options import Group, Json, default_command
+from turnout.cli.output import print_json, print_line, print_rows
+from turnout.cli.place import HERE, Place, placed
+
+if TYPE_CHECKING:
+    from turnout.model.triggers import TriggerRow
+    from turnout.runner.triggers import TriggerVerb
+
+app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
+
+HEADER = ("name", "every", "state", "runs", "last poll", "next poll", "error")
+Name = Annotated[str, typer.Argument(metavar="TRIGGER", help="The full name of a trigger, or its last part.")]
+
+
+@app.command()
+@placed
+def ls(as_json: Json = False, place: Place = HERE) -> None:
+    """List the event triggers, with why the last poll failed."""
+    from turnout.cli.service import service_at
+
+    with service_at(place) as service:
+        found = service.triggers.list()
+    if as_json:
+        print_json(found)
+    elif found:
+        print_rows([_row(each) for each in found], HEADER)
+    else:
+        print_line("no triggers")
+
+
+default_command(app, ls, "Start runs by events. Without a command, list the triggers.")
+
+
+@app.command()
+@placed
+def pause(name: Name, as_json: Json = False, place: Place = HERE) -> None:
+    """Pause a trigger: it is not polled until it is resumed."""
+    _change(name, "pause", as_json, place)
+
+
+@app.command()
+@placed
+def resume(name: Name, as_json: Json = False, place: Place = HERE) -> None:
+    """Resume a trigger."""
+    _change(name, "resume", as_json, place)
+
+
+@app.command()
+@placed
+def poll(name: Name, as_json: Json = False, place: Place = HERE) -> None:
+    """Make a trigger due now: a server that has its code polls it within two seconds."""
+    _change(name, "poll", as_json, place)
+
+
+def _change(name: str, verb: TriggerVerb, as_json: bool, place: Place) -> None:
+    from turnout.cli.service import service_at
+
+    with service_at(place) as service:
+        row = service.triggers.change(name, verb)
+    done = {"pause": "is paused", "resume": "is resumed", "poll": "is due now"}
+    if as_json:
+        print_json(row)
+    else:
+        print_line(f"trigger {row.name} {done[verb]}")
+
+
+def _row(row: TriggerRow) -> list[tuple[str, str]]:
+    failing = f"failing ({row.failures})" if row.failures else "active"
+    state = f"paused by {row.paused_by}" if row.paused_by is not None else failing
+    return [
+        (row.name, ""),
+        (f"{row.every:g} s", ""),
+        (state, "yellow" if row.paused_by is not None else "red" if row.failures else "green"),
+        (str(row.runs), ""),
+        (format_time(row.polled_at), "dim"),
+        (format_time(row.next_poll), "dim"),
+        (row.error or "", ""),
+    ]
