@@ -13,10 +13,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from turnout.authoring.workflow import Workflow
-from turnout.errors import InvalidInput, InvalidWorkflow
+from turnout.errors import InvalidWorkflow
 from turnout.model.annotations import converter_of, strip_annotation
 from turnout.model.durations import seconds
-from turnout.model.inputs import Problem, examine, input_error
+from turnout.model.inputs import Problem, examine, input_error, named_values
 from turnout.model.types import to_json_value
 
 TRUE = frozenset({"true", "yes", "on", "1"})
@@ -80,19 +80,7 @@ def named_arguments(workflow: Workflow[..., Any], arguments: Iterable[str]) -> l
     Only a declared name before ``=`` is a key: ``a=b`` may be a value.
     """
     names = {each.name for each in workflow.spec.params}
-    pairs: list[str] = []
-    left = list(workflow.source.positional)
-    for argument in arguments:
-        name, equals, _ = argument.partition("=")
-        if equals and name in names:
-            pairs.append(argument)
-            left = [each for each in left if each != name]
-        elif left:
-            pairs.append(f"{left.pop(0)}={argument}")
-        else:
-            message = f"{argument!r} is one argument too many: workflow {workflow.name!r} takes {len(names)}"
-            raise InvalidInput(message, code="unknown_parameter", value=argument)
-    return pairs
+    return named_values(workflow.source.positional, arguments, names, f"workflow {workflow.name!r}")
 
 
 def _read(text: str, annotation: Any) -> Any:

@@ -16,8 +16,9 @@ from turnout.cli.logs import format_line
 from turnout.cli.outcome import print_failure, print_success, print_warnings
 from turnout.cli.output import print_json, print_line
 from turnout.cli.remote_report import view_of
-from turnout.cli.run_input import input_file, named_values, untyped_parameters
+from turnout.cli.run_input import input_file, untyped_parameters
 from turnout.errors import InputError, RunError, WorkflowNotFound
+from turnout.model.inputs import named_values
 from turnout.model.logs import LogLine, Stream
 from turnout.model.states import TaskState
 from turnout.server.api.types.runs import Run, RunResult, StartedRun

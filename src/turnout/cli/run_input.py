@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,26 +37,6 @@ def input_file(file: str | None) -> Mapping[str, Any]:
             f"{where} holds no object with the parameters by name", code="bad_input_file", hint=INPUT_HINT
         )
     return found
-
-
-def named_values(names: Sequence[str], arguments: Iterable[str]) -> list[str]:
-    """Returns arguments as ``["key=value", …]``: one without a declared key gets that of the next parameter.
-
-    >>> named_values(["day", "limit"], ["monday", "limit=10"])
-    ['day=monday', 'limit=10']
-    """
-    left, pairs = list(names), list[str]()
-    for argument in arguments:
-        name, equals, _ = argument.partition("=")
-        if equals and name in names:
-            pairs.append(argument)
-            left = [each for each in left if each != name]
-        elif left:
-            pairs.append(f"{left.pop(0)}={argument}")
-        else:
-            message = f"{argument!r} is one argument too many: the workflow takes {len(names)}"
-            raise InvalidInput(message, code="unknown_parameter", value=argument)
-    return pairs
 
 
 def untyped_parameters(pairs: Iterable[str], texts: Iterable[str] = ()) -> dict[str, Any]:

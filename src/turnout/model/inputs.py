@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -96,3 +96,30 @@ def _value(spec: WorkflowSpec, param: Param, value: Any, known: TypeAdapter | No
         )
         problems.append(Problem("invalid_parameter", param.name, message))
     return None
+
+
+def named_values(
+    positional: Sequence[str],
+    arguments: Iterable[str],
+    names: Collection[str] | None = None,
+    workflow: str = "the workflow",
+) -> list[str]:
+    """Returns arguments as ``["key=value", …]``: one without a declared key gets that of the next parameter. ``names``
+    are the declared keys, if there are others than those of positional parameters.
+
+    >>> named_values(["day", "limit"], ["monday", "limit=10"])
+    ['day=monday', 'limit=10']
+    """
+    declared = positional if names is None else names
+    left, pairs = list(positional), list[str]()
+    for argument in arguments:
+        name, equals, _ = argument.partition("=")
+        if equals and name in declared:
+            pairs.append(argument)
+            left = [each for each in left if each != name]
+        elif left:
+            pairs.append(f"{left.pop(0)}={argument}")
+        else:
+            message = f"{argument!r} is one argument too many: {workflow} takes {len(declared)}"
+            raise InvalidInput(message, code="unknown_parameter", value=argument)
+    return pairs

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from turnout.cli.run_input import named_values, untyped_parameters
+from turnout.cli.run_input import untyped_parameters
 from turnout.errors import InvalidInput
+from turnout.model.inputs import named_values
 
 
 def test_values_are_json_if_they_are_json_and_text_where_text_is_declared() -> None:
