@@ -240,6 +240,7 @@ class EngineParts:
             notifications=Notifications(
                 store,
                 self.wakeups,
+                self.runs,
                 claims=self.claims,
                 dead_sessions=dead_sessions,
                 unknown_runs=unknown_runs,
