@@ -12,13 +12,20 @@ import pytest
 
 from tests.conformance.store_rows import WORKFLOW, begin, completed, insert, new_run, update
 from turnout.contracts.store import Store
+from turnout.model.children import child_run_id
 from turnout.model.names import new_run_id
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, StoredDecision, TaskRow
 from turnout.model.run_filter import ChangeSpan, RunFilter
 from turnout.model.states import RunState, TaskState
 from turnout.store import connect
+from turnout.store.run_lists import first_id
 
 OTHER = "acme::etl::other"
+
+
+def id_at(at: float) -> str:
+    """The id of a run that is submitted at this time."""
+    return first_id(at)[:14] + new_run_id()[14:]
 
 
 @dataclass
@@ -42,11 +49,12 @@ def seeded(store: Store) -> Seeded:
     begin(store)
     store.put_workflow("o1", OTHER, "{}")
     now = time.time()
-    keyed = new_run(key="k1", created_at=now - 300)
-    done = new_run(created_at=now - 200)
-    other = new_run(workflow=OTHER, version="o1", key="k1", created_at=now - 100)
+    keyed = new_run(run_id=id_at(now - 300), key="k1", created_at=now - 300)
+    done = new_run(run_id=id_at(now - 200), created_at=now - 200)
+    other = new_run(run_id=id_at(now - 100), workflow=OTHER, version="o1", key="k1", created_at=now - 100)
     insert(store, keyed, done, other)
-    child = new_run(parent_run=keyed.run_id, parent_pos=0, parent_attempt=1, created_at=now)
+    own_id = child_run_id(keyed.run_id, 0, 1)
+    child = new_run(run_id=own_id, parent_run=keyed.run_id, parent_pos=0, parent_attempt=1, created_at=now)
     insert(store, child)
     store.commit([update(done.run_id, completed(), run=RunRow(state=RunState.COMPLETED, was=RunState.RUNNING))])
     return Seeded(store, keyed, done, other, child, now)
@@ -92,6 +100,16 @@ def test_runs_are_found_by_the_time_of_their_submission(seeded: Seeded) -> None:
     assert seeded.found(created_from=now - 250, created_before=now - 100) == {"done"}
     assert seeded.found(created_from=now - 250, workflow="chain", top_level=True) == {"done"}
     assert seeded.found(created_before=now - 300) == set()
+    running, failed = (RunState.RUNNING,), (RunState.FAILED,)
+    assert seeded.found(created_from=now - 50, states=running) == {"child"}, "its id is that of an older run"
+    ended = RunRow(state=RunState.FAILED, was=RunState.RUNNING, finished_at=now + 1)
+    seeded.store.commit([update(seeded.child.run_id, completed(), run=ended)])
+    assert seeded.found(created_from=now - 50) == seeded.found(created_from=now - 50, states=failed) == {"child"}
+    assert seeded.found(created_from=now - 50, workflow="chain") == {"child"}
+    assert seeded.found(created_from=now - 50, workflow="other") == seeded.found(created_from=now + 0.5) == set()
+    newest = seeded.store.find_runs(RunFilter(created_from=now - 150), limit=1)
+    older = seeded.store.find_runs(RunFilter(created_from=now - 150), limit=2, before=newest[0].new.run_id)
+    assert [run.new.run_id for run in (*newest, *older)] == [seeded.other.run_id, seeded.child.run_id]
 
 
 def test_pages_of_a_filter_follow_one_another(seeded: Seeded) -> None:

@@ -291,7 +291,14 @@ def test_the_openapi_document_and_its_viewer_need_a_token(api: RunningApi) -> No
 
 def test_unknown_paths_below_the_api_are_problem_documents(api: RunningApi) -> None:
     assert code_of(api.client("viewer").get("/api/nope")) == (404, "unknown_route")
-    assert code_of(api.client("viewer").get("/api/v1/nope/nope")) == (404, "unknown_route")
+    nowhere = api.client("viewer").get("/api/v1/nope/nope")
+    assert code_of(nowhere) == (404, "unknown_route") and "'/api/v1/nope/nope'" in nowhere.json()["detail"]
+
+
+def test_a_method_that_a_path_does_not_have_is_answered_with_those_that_it_has(api: RunningApi) -> None:
+    answer = api.client("admin").delete("/api/v1/workflows")
+    assert code_of(answer) == (405, "method_not_allowed") and "DELETE" in answer.json()["detail"]
+    assert "GET" in answer.headers["allow"]
 
 
 # -- settings ---------------------------------------------------------------------------------------------------
@@ -300,7 +307,9 @@ def test_a_body_above_the_limit_is_refused_declared_or_not() -> None:
         body = b'{"name": "' + 2_000 * b"x" + b'"}'
         headers = {"Content-Type": "application/json"}
         admin = api.client("admin")
-        assert code_of(admin.post("/api/v1/tokens", content=body, headers=headers)) == (413, "body_too_large")
+        refused = admin.post("/api/v1/tokens", content=body, headers=headers)
+        assert code_of(refused) == (413, "body_too_large")
+        assert "1,000 bytes" in refused.json()["detail"] and refused.json()["limit"] == 1_000
         chunks = (body[at : at + 500] for at in range(0, len(body), 500))
         assert code_of(admin.post("/api/v1/tokens", content=chunks, headers=headers)) == (413, "body_too_large")
 

@@ -11,8 +11,8 @@ from turnout.store import connect
 from turnout.store.postgres import PostgresStore
 
 MANY = 5_000
-FILTER = {"created_from": 0.0, "created_before": 1e12, "top_level": 0, "states": '["completed"]', "limit": 20}
-PAGE = {**FILTER, "before": "f" * 32, "workflows": "[]", "any_workflow": 1}
+FILTER = {"created_from": 4_990.0, "created_before": 1e12, "top_level": 0, "states": '["completed"]', "limit": 20}
+PAGE = {**FILTER, "before": "f" * 32, "first": "fe" + 30 * "0", "workflows": "[]", "any_workflow": 1}
 
 
 @pytest.fixture
@@ -37,7 +37,9 @@ def store(postgres_url: str) -> Iterator[PostgresStore]:
     [
         ("runs", ["Index Scan Backward using run_pkey"]),
         ("runs_in_state", ["Index Scan Backward using run_in_state"]),
-        ("runs_of_workflow", ["Index Scan Backward using run_of_workflow"]),
+        ("runs_in_states", ["Index Scan Backward using run_pkey", "Index Cond: ((id <", "AND (id >="]),
+        ("late_runs", ["using run_ended", "Index Cond: ((finished_at >=", "using run_pkey"]),
+        ("runs_of_workflow", ["Index Only Scan Backward using run_of_workflow"]),
         ("running_runs", ["using run_owner", "using run_unowned", "Index Scan using run_pkey"]),
         ("delete_from_command", ["using command_of_run"]),
         ("open_runs", ["using run_owner", "using run_unowned", "Index Scan using run_pkey"]),

@@ -328,6 +328,7 @@ class Parts:
         return Notifications(
             self.store,
             self.wakeups,
+            self.runs,
             claims=self.claims,
             dead_sessions=self.dead_sessions,
             unknown_runs=self.unknown_runs,

@@ -19,7 +19,8 @@ from turnout.executors.work_runner import WorkRunner
 from turnout.model.durations import seconds
 from turnout.model.limits import LimitSize, conflicts
 from turnout.model.names import split_task_id
-from turnout.orchestration.engine import Engine, EngineOptions
+from turnout.orchestration.engine import Engine
+from turnout.orchestration.engine_options import EngineOptions
 from turnout.orchestration.garbage_collector import collect_less_often
 from turnout.orchestration.loaders.loader import MemoryLoader
 from turnout.orchestration.stages.claims import ClaimScope

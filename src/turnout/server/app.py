@@ -62,7 +62,12 @@ def create_app(context: ServerContext) -> Litestar:
         exception_handlers={Exception: handle_error},
         openapi_config=openapi_config(version("turnout")),
         request_max_body_size=context.settings.max_body_bytes,
-        state=State({"open_to_loopback": context.settings.open_to_loopback}),
+        state=State(
+            {
+                "open_to_loopback": context.settings.open_to_loopback,
+                "max_body_bytes": context.settings.max_body_bytes,
+            }
+        ),
         logging_config=None,
     )
     _check_roles(app)

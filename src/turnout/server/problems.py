@@ -10,7 +10,12 @@ from typing import Any
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import HTTPException, NotFoundException, ValidationException
+from litestar.exceptions import (
+    HTTPException,
+    MethodNotAllowedException,
+    NotFoundException,
+    ValidationException,
+)
 
 from turnout.errors import (
     AccessDenied,
@@ -55,6 +60,8 @@ log = logging.getLogger("turnout.server")
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = 1.0
 """Seconds after which a refused request may be sent again, where the error does not say."""
+MAX_SHOWN_PATH = 200
+"""Characters of a path in a detail."""
 RESERVED = frozenset({"type", "title", "status", "detail", "code", "request_id"})
 
 STATUS_OF_CODE: Mapping[str, int] = {
@@ -206,14 +213,40 @@ def problem_of(error: BaseException, request_id: str = "") -> tuple[int, dict[st
 def handle_error(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """The handler of every exception in the application."""
     exchange = exchange_of(request.scope)
-    if isinstance(error, NotFoundException) and ".." in request.url.path.split("/"):
-        error = RequestError(f"{request.url.path!r} leads out of itself: names are identifiers", code="path_in_name")
+    error = _explained(request, error)
     if not isinstance(error, TurnoutError | HTTPException):
         path = printable_line(masked(request.url.path))
         log.exception("request %s: %s %s failed", exchange.request_id, request.method, path)
     status, headers, body = problem_of(error, exchange.request_id)
     exchange.code = msgspec.json.decode(body, type=_Code).code
     return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def _explained(request: Request[Any, Any, Any], error: Exception) -> Exception:
+    """Returns a refusal by the framework with what is wrong with this request, and what would be right."""
+    path = request.url.path
+    match error:
+        case NotFoundException() if ".." in path.split("/"):
+            return RequestError(f"{path!r} leads out of itself: names are identifiers", code="path_in_name")
+        case NotFoundException():
+            return RequestError(
+                f"there is nothing at {path[:MAX_SHOWN_PATH]!r}: /api/openapi.json lists every path",
+                code="unknown_route",
+            )
+        case MethodNotAllowedException():
+            allowed = (error.headers or {}).get("allow", "")
+            return RequestError(
+                f"there is no {request.method} at {path[:MAX_SHOWN_PATH]!r}; there is {allowed}",
+                code="method_not_allowed",
+                allow=allowed,
+            )
+        case HTTPException(status_code=413):
+            most = request.app.state.max_body_bytes
+            return RequestError(
+                f"the body has more than {most:,} bytes, server.max_body_bytes", code="body_too_large", limit=most
+            )
+        case _:
+            return error
 
 
 class _Code(msgspec.Struct):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from litestar.openapi.datastructures import ResponseSpec
@@ -139,6 +139,10 @@ KNOWN: dict[str, TurnoutError] = {
 """An example of each error that the descriptions name, by code."""
 
 
+Responses: TypeAlias = dict[int, ResponseSpec]
+"""The ``responses`` of a route, by status."""
+
+
 def answers(
     content: Any,
     *codes: str,
@@ -147,7 +151,7 @@ def answers(
     description: str = "",
     media_type: str = "",
     takes_body: bool = False,
-) -> dict[int, ResponseSpec]:
+) -> Responses:
     """Returns the ``responses`` of a route: its success, these errors, and those of every route."""
     success = ResponseSpec(
         content,
@@ -160,7 +164,7 @@ def answers(
     return {**dict.fromkeys(statuses, success), **problems(*ALWAYS, *(OF_BODIES if takes_body else ()), *codes)}
 
 
-def problems(*codes: str) -> dict[int, ResponseSpec]:
+def problems(*codes: str) -> Responses:
     """Returns the descriptions of errors with these codes, by status."""
     found: dict[int, list[TurnoutError]] = {}
     for error in (KNOWN[code] for code in dict.fromkeys(codes)):

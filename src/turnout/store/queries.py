@@ -4,6 +4,7 @@
 
 - ``:name`` is a parameter; ``:now`` and ``:lease_now`` are the database's clock (PostgreSQL: an expression);
 - ``{name}`` or ``{name uuid}`` is the set of values in a parameter that holds a JSON array;
+- ``<name>`` is the text under ``-- part: name`` in the same file;
 - ``/*pg … */`` and ``/*sqlite … */`` are there for one dialect only, and comments for the other.
 """
 
@@ -17,7 +18,8 @@ from typing import Literal, TypeAlias
 
 Dialect: TypeAlias = Literal["sqlite", "postgres"]
 
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_HEADING = re.compile(r"^-- (name|part): (\w+)$", re.MULTILINE)
+_PART = re.compile(r"<([a-z_]+)>")
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)")
 _SET = re.compile(r"\{(\w+)(?: (\w+))?\}")
 _POSTGRES_ONLY = re.compile(r"/\*pg (.*?)\*/", re.DOTALL)
@@ -38,10 +40,13 @@ def load_blocks(dialect: Dialect) -> Mapping[str, str]:
 
 
 def _split(text: str, dialect: Dialect) -> dict[str, str]:
-    parts = _NAME.split(text)
-    bodies = dict(zip(parts[1::2], parts[2::2], strict=True))
+    found = _HEADING.split(text)[1:]
+    bodies: dict[str, dict[str, str]] = {"name": {}, "part": {}}
+    for kind, name, body in zip(found[::3], found[1::3], found[2::3], strict=True):
+        bodies[kind][name] = _COMMENT.sub("", body).strip()
     translate = _postgres if dialect == "postgres" else _sqlite
-    return {name: translate(_COMMENT.sub("", body).strip()) for name, body in bodies.items()}
+    parts = bodies["part"]
+    return {name: translate(_PART.sub(lambda part: parts[part[1]], body)) for name, body in bodies["name"].items()}
 
 
 def _sqlite(sql: str) -> str:

@@ -1,7 +1,12 @@
-"""Finds stored runs by their workflow, state, key, parent and time, each by an index, newest first."""
+"""Finds stored runs by their workflow, state, key, parent and time, each by an index, newest first.
+
+Ids begin with the time at which they were made, which is not after the submission: so a time of submission is a range
+of ids, but for the few runs whose ids are older, as those of child runs are.
+"""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +17,9 @@ from turnout.store.database import Database, Rows, json_list
 from turnout.store.row_codec import canonical, stored_run
 
 _BEYOND_ALL_IDS = "ffffffff-ffff-ffff-ffff-ffffffffffff"
+_STAMP_BITS, _ID_BITS = 48, 128
+ID_TOLERANCE = 1.0
+"""Seconds by which the time in an id may be after the submission: many ids of one moment run ahead of the clock."""
 
 
 class RunLists:
@@ -43,6 +51,8 @@ class RunLists:
             "created_from": wanted.created_from,
             "created_before": wanted.created_before,
             "top_level": int(wanted.top_level),
+            "before": min(page["before"], first_id(wanted.created_before + ID_TOLERANCE)),
+            "first": first_id(wanted.created_from),
         }
         names = self._names(wanted)
         any_workflow = wanted.workflow is None and wanted.among is None
@@ -53,12 +63,16 @@ class RunLists:
         if wanted.key is not None:
             return self._database.read("runs_with_key", key=wanted.key, **page)
         if wanted.states and RunState.COMPLETED not in wanted.states:
-            return self._newest([self._in_state(state, page) for state in wanted.states], page["limit"])
-        if not any_workflow:
-            return self._newest(
-                [self._database.read("runs_of_workflow", workflow=name, **page) for name in names], page["limit"]
-            )
-        return self._database.read("runs_in_states", **page)
+            pages = [self._in_state(state, page) for state in wanted.states]
+        elif not any_workflow:
+            pages = [self._database.read("runs_of_workflow", workflow=name, **page) for name in names]
+        else:
+            pages = [self._database.read("runs_in_states", **page)]
+        found = self._newest(pages, page["limit"])
+        if len(found) == page["limit"] or wanted.created_from <= 0:
+            return found
+        # Their ids are below all of these.
+        return self._newest([found, self._database.read("late_runs", **page)], page["limit"])
 
     def _in_state(self, state: RunState, page: dict[str, Any]) -> Rows:
         if state is RunState.RUNNING:
@@ -79,3 +93,17 @@ class RunLists:
             known = [row[0] for row in self._database.read("workflow_names")]
             names = [name for name in known if wanted.workflow in (None, name.rpartition("::")[2])]
         return [name for name in names if wanted.among is None or name in wanted.among]
+
+
+def first_id(at: float) -> str:
+    """Returns an id that no run has whose id was made before this time, in seconds since 1970, and that is not above
+    the ids of later ones.
+
+    >>> first_id(1_760_000_000.0)
+    '0199c82c-c000-0000-0000-000000000000'
+    >>> first_id(-math.inf), first_id(math.inf) == "f" * 8 + "-ffff" * 3 + "-" + "f" * 12
+    ('00000000-0000-0000-0000-000000000000', True)
+    """
+    if at > (2**_STAMP_BITS - 1) / 1_000:
+        return _BEYOND_ALL_IDS
+    return str(uuid.UUID(int=int(max(at, 0.0) * 1_000) << (_ID_BITS - _STAMP_BITS)))

@@ -315,6 +315,7 @@ def test_a_notification_that_could_not_be_followed_is_not_the_last(
 
 def test_everything_is_looked_at_no_more_than_ten_times_a_second(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
+    parts.store.seen = seen(owns=True)
     loop.start(parts.notifications.run())
     for _ in range(100):
         parts.wakeups.announce("any")
@@ -440,6 +441,25 @@ def test_a_run_is_taken_as_soon_as_its_owners_lease_is_over(build: Build, loop: 
     parts.store.seen, parts.store.overdue = seen(overdue=True), [OTHER]
     loop.advance(0.1)
     assert taking.done() and list(parts.runs) == ["run-1"]
+
+
+def test_an_unknown_change_costs_one_statement_while_no_run_is_driven(build: Build, loop: ManualLoop) -> None:
+    parts = build(GRAPH)
+    loop.start(parts.notifications.run())
+    loop.advance(0.01)
+    parts.store.asked.clear()
+    parts.wakeups.announce("any")
+    loop.advance(0.2)
+    assert [name for name, _ in parts.store.asked] == ["glance"] and claims_wanted(parts) == 0
+    parts.store.seen = seen(unowned=True)
+    parts.wakeups.announce("any")
+    loop.advance(0.2)
+    assert claims_wanted(parts) == 1, "a run that waits for an owner is claimed at once"
+    parts.store.asked.clear()
+    parts.store.seen = seen(owns=True)
+    parts.wakeups.announce("any")
+    loop.advance(0.2)
+    assert "commands_for" in {name for name, _ in parts.store.asked}, "commands to runs of this session are looked for"
 
 
 # -- stored definitions ----------------------------------------------------------------------------------------------

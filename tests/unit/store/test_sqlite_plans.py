@@ -31,7 +31,12 @@ REPEATED = (
     "running_runs",
     "queued_versions",
 )
-LISTS = {"runs_in_state": "run_in_state (state=? AND id<?)", "runs_of_workflow": "run_of_workflow (workflow>? AND"}
+LISTS = {
+    "runs_in_states": "run_1 (id>? AND id<?)",
+    "runs_in_state": "run_in_state (state=? AND id>? AND id<?)",
+    "runs_of_workflow": "run_of_workflow ((workflow,id)>(?,?) AND (workflow,id)<(?,?))",
+}
+"""Lists of runs, and the range of the index that they read: it has both bounds of the time of submission."""
 OF_OPEN_RUNS = ("run_owner", "run_unowned", "run_queued")
 SLOTS = ("drop_ended_slots", "drop_ended_waiters", "first_waiters", "held_slots", "runs_without_slots", "granted_tasks")
 ONE = re.compile(r"SEARCH \w+ USING (COVERING )?INDEX \w+ \((id|run_id)=\?")

@@ -72,7 +72,7 @@ class DeadSessions:
         """Declares sessions dead whose processes are gone from this machine, with ``by_lease`` also those whose leases
         are over. Returns their ids."""
         if by_lease or self.outdated:
-            await self._look()
+            await self.look()
         grace = self._outage.grace(time.monotonic())
         gone = [
             session.id for session in self.known.sessions if session.id != self._session.id and process_is_gone(session)
@@ -90,7 +90,8 @@ class DeadSessions:
             self._delivery.holders_died(dead)
         return dead
 
-    async def _look(self) -> None:
+    async def look(self) -> Glance:
+        """Returns the state of the store, read with one statement."""
         self.outdated = False
         try:
             self.known = await self._in_thread(self._store.glance, self._session.id)
@@ -98,3 +99,4 @@ class DeadSessions:
             self.outdated = True
             self._outage.away(time.monotonic())
             raise
+        return self.known

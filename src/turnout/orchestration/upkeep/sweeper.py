@@ -40,6 +40,7 @@ class Notifications:
         self,
         store: Store,
         wakeups: Wakeups,
+        runs: ActiveRuns,
         *,
         claims: Claims,
         dead_sessions: DeadSessions,
@@ -51,6 +52,7 @@ class Notifications:
     ) -> None:
         self._store = store
         self._wakeups = wakeups
+        self._runs = runs
         self._claims = claims
         self._dead_sessions = dead_sessions
         self._unknown_runs = unknown_runs
@@ -74,7 +76,10 @@ class Notifications:
             topics = await self._wakeups.next()
             self._dead_sessions.outdated |= not NEW_SESSIONS.isdisjoint(topics)
             try:
-                await self.handle(topics)
+                if "any" in topics and not len(self._runs):
+                    await self._handle_unknown()
+                else:
+                    await self.handle(topics)
             except StoreError as error:
                 self._rate_limited_log.failure("a notification was not handled; the sweep will: %s", error)
             except Exception:
@@ -82,6 +87,18 @@ class Notifications:
             if "any" in topics:
                 # SQLite cannot tell this process's commits from others', so a busy orchestrator notifies itself.
                 await asyncio.sleep(CHECK_ALL_INTERVAL)
+
+    async def _handle_unknown(self) -> None:
+        """Handles a change of the database of which nothing is known, while no run is driven here: one statement shows
+        what it means. On SQLite the renewal of this session's own lease is such a change."""
+        known = await self._dead_sessions.look()
+        topics = {"finished"}
+        if known.unowned:
+            topics.add("runs")
+        if known.owns:
+            topics |= {"given", "commands", "inbox"}
+        await self.definitions.seen(known.definitions)
+        await self.handle(topics)
 
     async def handle(self, topics: Collection[str]) -> None:
         every = "any" in topics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from litestar import Controller, get
 from litestar.params import Parameter
@@ -18,15 +18,22 @@ from turnout.server.event_streams import Keep
 from turnout.server.exchange import Caller
 from turnout.server.guards import UNBOUNDED, requires
 from turnout.server.positions import START, change_position, run_position
-from turnout.server.responses import answers
+from turnout.server.responses import Responses, answers
 from turnout.server.run_source import RunSource
 from turnout.server.sse import MEDIA_TYPE, frame
 
 STREAM = "stream"
 """``opt={STREAM: True}`` of a route: its answer is a stream of events that may not end."""
 STREAM_ERRORS = ("run_not_found", "invalid_position", "foreign_position", "too_many_streams")
+STREAM_OPTIONS: dict[str, Any] = {"media_type": MEDIA_TYPE, "opt": {UNBOUNDED: True, STREAM: True}}
+"""Options of routes that answer with a stream."""
 CHANGES = "changes"
 """The name of the reader of all runs; others have the id of their run."""
+
+
+def stream_answers(*codes: str, example: str, description: str) -> Responses:
+    """Returns the answers of a route that answers with a stream, as the OpenAPI document describes them."""
+    return answers(str, *codes, media_type=MEDIA_TYPE, example=example, description=description)
 
 
 class EventsController(Controller):
@@ -40,16 +47,13 @@ class EventsController(Controller):
         "/events",
         operation_id="stream_events",
         summary="Follow all runs",
-        media_type=MEDIA_TYPE,
-        opt={UNBOUNDED: True, STREAM: True},
-        responses=answers(
-            str,
+        responses=stream_answers(
             "invalid_position",
             "too_many_streams",
-            media_type=MEDIA_TYPE,
             example='id: 1042\nevent: run\ndata: {"id":"…","name":"fulfil","state":"completed"}\n\n',
             description="Events `ready`, `reset`, `run` and `closed`.",
         ),
+        **STREAM_OPTIONS,
     )
     async def all_runs(
         self,
@@ -80,15 +84,12 @@ class EventsController(Controller):
         "/runs/{run_id:str}/events",
         operation_id="stream_run_events",
         summary="Follow one run",
-        media_type=MEDIA_TYPE,
-        opt={UNBOUNDED: True, STREAM: True},
-        responses=answers(
-            str,
+        responses=stream_answers(
             *STREAM_ERRORS,
-            media_type=MEDIA_TYPE,
             example='id: …:4.0.17\nevent: task\ndata: {"seq":4,"task":"charge","old":"running","new":"completed"}\n\n',
             description="Events `run`, `task`, `log`, `end`, `reset` and `closed`.",
         ),
+        **STREAM_OPTIONS,
     )
     async def one_run(
         self, context: Context, caller: ByCaller, run_id: RunId, last_event_id: LastEventId = None

@@ -11,22 +11,29 @@ from litestar.response import Stream
 from turnout.errors import InvalidInput
 from turnout.model.logs import LogLine
 from turnout.model.names import suggest
-from turnout.server.api.events import STREAM, STREAM_ERRORS, follow_run
+from turnout.server.api.events import STREAM_ERRORS, STREAM_OPTIONS, follow_run, stream_answers
 from turnout.server.api.found_runs import find
 from turnout.server.api.parameters import Cursor, LastEventId, Limit, RunId, TaskName, number_of
 from turnout.server.api.types.logs import LogPage
 from turnout.server.context import ServerContext
 from turnout.server.cursors import cursor_of, last_entry
 from turnout.server.dependencies import ByCaller, Context
-from turnout.server.guards import UNBOUNDED, requires
+from turnout.server.guards import requires
 from turnout.server.responses import answers
 from turnout.server.run_source import FLUSH_TIMEOUT, is_line_of
-from turnout.server.sse import MEDIA_TYPE
 
-EXAMPLE = LogPage(
+_EXAMPLE = LogPage(
     lines=[LogLine(id=17, task="charge", attempt=1, stream="stdout", at=1_760_000_000.4, text="charging order 7")]
 )
-ERRORS = ("run_not_found", "unknown_task", "invalid_cursor", "foreign_cursor")
+_PAGE = answers(
+    LogPage,
+    "run_not_found",
+    "unknown_task",
+    "invalid_cursor",
+    "foreign_cursor",
+    example=_EXAMPLE,
+    description="A page of lines.",
+)
 Attempt = Annotated[int, Parameter(ge=1, le=2**31 - 1, description="The number of the attempt.")]
 
 
@@ -41,7 +48,7 @@ class LogsController(Controller):
         "/logs",
         operation_id="get_run_logs",
         summary="Get the log lines of a run",
-        responses=answers(LogPage, *ERRORS, example=EXAMPLE, description="A page of lines."),
+        responses=_PAGE,
     )
     async def run_logs(self, context: Context, run_id: RunId, limit: Limit = 1_000, cursor: Cursor = None) -> LogPage:
         """Returns what all attempts of the run printed and logged, merged."""
@@ -51,7 +58,7 @@ class LogsController(Controller):
         "/tasks/{task:str}/logs",
         operation_id="get_task_logs",
         summary="Get the log lines of a task",
-        responses=answers(LogPage, *ERRORS, example=EXAMPLE, description="A page of lines."),
+        responses=_PAGE,
     )
     async def task_logs(
         self, context: Context, run_id: RunId, task: TaskName, limit: Limit = 1_000, cursor: Cursor = None
@@ -63,7 +70,7 @@ class LogsController(Controller):
         "/tasks/{task:str}/attempts/{attempt:int}/logs",
         operation_id="get_attempt_logs",
         summary="Get the log lines of an attempt",
-        responses=answers(LogPage, *ERRORS, example=EXAMPLE, description="A page of lines."),
+        responses=_PAGE,
     )
     async def attempt_logs(
         self,
@@ -81,16 +88,13 @@ class LogsController(Controller):
         "/logs/stream",
         operation_id="stream_run_logs",
         summary="Follow the log lines of a run",
-        media_type=MEDIA_TYPE,
-        opt={UNBOUNDED: True, STREAM: True},
-        responses=answers(
-            str,
+        responses=stream_answers(
             *STREAM_ERRORS,
             "unknown_task",
-            media_type=MEDIA_TYPE,
             example='id: …\nevent: log\ndata: {"id":17,"task":"charge","attempt":1,"stream":"stdout","at":…}\n\n',
             description="Events `log`, and `end` once the run has ended.",
         ),
+        **STREAM_OPTIONS,
     )
     async def stream(
         self,

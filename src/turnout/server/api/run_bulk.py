@@ -27,12 +27,26 @@ from turnout.server.context import ServerContext
 from turnout.server.cursors import cursor_of, last_entry
 from turnout.server.dependencies import Context
 from turnout.server.guards import UNBOUNDED, requires
-from turnout.server.responses import RUN_ID, answers
+from turnout.server.responses import RUN_ID, Responses, answers
 from turnout.server.submissions import submit
 
 OPERATOR = [requires("operator")]
+CHANGE: dict[str, Any] = {"status_code": 200, "guards": OPERATOR, "opt": {UNBOUNDED: True}}
+"""Options of the routes."""
 MAX_BULK_CONCURRENCY = 16
 """Runs of one bulk request that are changed at once."""
+
+
+def _bulk_answers(example: BulkOutcome, *, dry_run: bool) -> Responses:
+    return answers(
+        BulkResult,
+        "empty_filter",
+        "invalid_cursor",
+        "foreign_cursor",
+        takes_body=True,
+        example=BulkResult(dry_run=dry_run, runs=[example]),
+        description="What became of each run.",
+    )
 
 
 class BulkControl(Controller):
@@ -43,20 +57,10 @@ class BulkControl(Controller):
 
     @post(
         "/bulk/cancel",
-        status_code=200,
         operation_id="cancel_runs",
-        guards=OPERATOR,
         summary="Cancel runs by a filter",
-        opt={UNBOUNDED: True},
-        responses=answers(
-            BulkResult,
-            "empty_filter",
-            "invalid_cursor",
-            "foreign_cursor",
-            takes_body=True,
-            example=BulkResult(dry_run=True, runs=[BulkOutcome(run_id=RUN_ID, state=RunState.RUNNING)]),
-            description="What became of each run.",
-        ),
+        responses=_bulk_answers(BulkOutcome(run_id=RUN_ID, state=RunState.RUNNING), dry_run=True),
+        **CHANGE,
     )
     async def cancel_many(self, context: Context, data: JSONBody[BulkCancelRequest]) -> BulkResult:
         """Cancels the runs that fulfil every condition and have not ended, the newest first."""
@@ -71,23 +75,10 @@ class BulkControl(Controller):
 
     @post(
         "/bulk/rerun",
-        status_code=200,
         operation_id="rerun_runs",
-        guards=OPERATOR,
         summary="Rerun runs by a filter",
-        opt={UNBOUNDED: True},
-        responses=answers(
-            BulkResult,
-            "empty_filter",
-            "invalid_cursor",
-            "foreign_cursor",
-            takes_body=True,
-            example=BulkResult(
-                dry_run=False,
-                runs=[BulkOutcome(run_id=RUN_ID, state=RunState.FAILED, new_run=RUN_ID)],
-            ),
-            description="What became of each run.",
-        ),
+        responses=_bulk_answers(BulkOutcome(run_id=RUN_ID, state=RunState.FAILED, new_run=RUN_ID), dry_run=False),
+        **CHANGE,
     )
     async def rerun_many(self, context: Context, data: JSONBody[BulkRerunRequest]) -> BulkResult:
         """Starts a new run for each run that fulfils every condition and failed or was cancelled, the newest first.

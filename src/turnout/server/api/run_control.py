@@ -25,14 +25,13 @@ from turnout.server.commands import apply_command
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import Context
 from turnout.server.guards import UNBOUNDED
-from turnout.server.responses import answers
+from turnout.server.responses import Responses, answers
 from turnout.server.submissions import MAX_WAIT, checked_key, start_request, submit
 
 KEY = ("bad_idempotency_key", "idempotency_conflict")
 LIMIT = ("no_limit_key", "unknown_queue")
-START = ("workflow_not_found", "ambiguous_workflow", "unknown_parameter", "input_too_large", *LIMIT, *KEY)
-START_EXAMPLE = StartedRun(run=EXAMPLE)
-STARTED = "The run is durable. 200 instead of 201: the idempotency key was used before, and this is that run."
+START = ("workflow_not_found", "ambiguous_workflow", "unknown_parameter", "input_too_large", *LIMIT)
+RERUN = ("run_not_found", "nothing_to_rerun")
 
 Wait = Annotated[
     float | None,
@@ -45,6 +44,26 @@ Wait = Annotated[
 ]
 
 
+def _start_answers(*codes: str, takes_body: bool = False) -> Responses:
+    return answers(
+        StartedRun,
+        *codes,
+        *KEY,
+        "too_busy",
+        "hub_unavailable",
+        "server_stopping",
+        status=(201, 200),
+        takes_body=takes_body,
+        example=StartedRun(run=EXAMPLE),
+        description="The run is durable. 200 instead of 201: the idempotency key was used before, and this is its run.",
+    )
+
+
+def _command_answers(description: str, *codes: str, takes_body: bool = False) -> Responses:
+    codes = ("run_not_found", "run_ended", *codes, "wait_timed_out")
+    return answers(Run, *codes, takes_body=takes_body, example=EXAMPLE, description=description)
+
+
 class RunControl(BulkControl):
     """The routes that change one run. The controller of runs inherits them: a path has one controller."""
 
@@ -53,17 +72,7 @@ class RunControl(BulkControl):
         guards=OPERATOR,
         summary="Start a run",
         opt={UNBOUNDED: True},
-        responses=answers(
-            StartedRun,
-            *START,
-            "too_busy",
-            "hub_unavailable",
-            "server_stopping",
-            status=(201, 200),
-            takes_body=True,
-            example=START_EXAMPLE,
-            description=STARTED,
-        ),
+        responses=_start_answers(*START, takes_body=True),
     )
     async def start(
         self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None, wait: Wait = None
@@ -79,17 +88,7 @@ class RunControl(BulkControl):
         operation_id="enqueue_run",
         guards=OPERATOR,
         summary="Enqueue a run",
-        responses=answers(
-            StartedRun,
-            *START,
-            "too_busy",
-            "hub_unavailable",
-            "server_stopping",
-            status=(201, 200),
-            takes_body=True,
-            example=START_EXAMPLE,
-            description=STARTED,
-        ),
+        responses=_start_answers(*START, takes_body=True),
     )
     async def enqueue(
         self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None
@@ -103,15 +102,7 @@ class RunControl(BulkControl):
         operation_id="cancel_run",
         guards=OPERATOR,
         summary="Cancel a run",
-        responses=answers(
-            Run,
-            "run_not_found",
-            "run_ended",
-            "wait_timed_out",
-            takes_body=True,
-            example=EXAMPLE,
-            description="The cancelled run.",
-        ),
+        responses=_command_answers("The cancelled run.", takes_body=True),
     )
     async def cancel(self, context: Context, run_id: RunId, data: JSONBody[CancelRequest | None] = None) -> Run:
         """Cancels a run from any state that is not an end, and answers once that is committed."""
@@ -123,15 +114,7 @@ class RunControl(BulkControl):
         operation_id="pause_run",
         guards=OPERATOR,
         summary="Pause a run",
-        responses=answers(
-            Run,
-            "run_not_found",
-            "run_ended",
-            "run_cancelling",
-            "wait_timed_out",
-            example=EXAMPLE,
-            description="The paused run.",
-        ),
+        responses=_command_answers("The paused run.", "run_cancelling"),
     )
     async def pause(self, context: Context, run_id: RunId) -> Run:
         """Pauses a run: after the answer nothing new starts; what runs goes on to its end."""
@@ -143,15 +126,7 @@ class RunControl(BulkControl):
         operation_id="resume_run",
         guards=OPERATOR,
         summary="Resume a run",
-        responses=answers(
-            Run,
-            "run_not_found",
-            "run_ended",
-            "run_cancelling",
-            "wait_timed_out",
-            example=EXAMPLE,
-            description="The resumed run.",
-        ),
+        responses=_command_answers("The resumed run.", "run_cancelling"),
     )
     async def resume(self, context: Context, run_id: RunId) -> Run:
         """Lets a paused run go on."""
@@ -163,18 +138,7 @@ class RunControl(BulkControl):
         guards=OPERATOR,
         summary="Retry what failed",
         opt={UNBOUNDED: True},
-        responses=answers(
-            StartedRun,
-            "run_not_found",
-            "nothing_to_rerun",
-            *KEY,
-            "too_busy",
-            "hub_unavailable",
-            "server_stopping",
-            status=(201, 200),
-            example=START_EXAMPLE,
-            description=STARTED,
-        ),
+        responses=_start_answers(*RERUN),
     )
     async def retry(
         self, context: Context, run_id: RunId, idempotency_key: IdempotencyKey = None, wait: Wait = None
@@ -188,20 +152,7 @@ class RunControl(BulkControl):
         guards=OPERATOR,
         summary="Rerun from a task, or with other parameters",
         opt={UNBOUNDED: True},
-        responses=answers(
-            StartedRun,
-            "run_not_found",
-            "nothing_to_rerun",
-            "unknown_task",
-            "unknown_parameter",
-            *KEY,
-            "too_busy",
-            "hub_unavailable",
-            "server_stopping",
-            status=(201, 200),
-            example=START_EXAMPLE,
-            description=STARTED,
-        ),
+        responses=_start_answers(*RERUN, "unknown_task", "unknown_parameter"),
     )
     async def rerun(
         self,

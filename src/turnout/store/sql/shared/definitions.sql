@@ -1,3 +1,10 @@
+-- part: current_definition
+-- A definition with its current version.
+select definition.full_name, kind, origin, file, definition.version, updated_at, updated_by, removed, revision, findings,
+    digest, spec_version, created_at, actor, text, base, remote_only
+from definition left join definition_version as current
+    on current.full_name = definition.full_name and current.version = definition.version
+
 -- name: revision
 select revision from definition_revision where id = 1
 
@@ -9,17 +16,11 @@ select revision from definition_revision where id = 1 /*pg for update */
 update definition_revision set revision = revision + 1 where id = 1 returning revision
 
 -- name: definition
-select definition.full_name, kind, origin, file, definition.version, updated_at, updated_by, removed, revision, findings,
-    digest, spec_version, created_at, actor, text, base, remote_only
-from definition left join definition_version as current
-    on current.full_name = definition.full_name and current.version = definition.version
+<current_definition>
 where definition.full_name = :full_name
 
 -- name: definitions_since
-select definition.full_name, kind, origin, file, definition.version, updated_at, updated_by, removed, revision, findings,
-    digest, spec_version, created_at, actor, text, base, remote_only
-from definition left join definition_version as current
-    on current.full_name = definition.full_name and current.version = definition.version
+<current_definition>
 where revision > :revision
 order by revision
 

@@ -1,8 +1,7 @@
 -- The bounds are those of turnout.model.run_figures.BUCKETS.
 
--- name: ended_runs
-select workflow, state, count(*), sum(took),
-    sum(case when took <= 0.005 then 1 else 0 end), sum(case when took <= 0.01 then 1 else 0 end),
+-- part: took_buckets
+sum(case when took <= 0.005 then 1 else 0 end), sum(case when took <= 0.01 then 1 else 0 end),
     sum(case when took <= 0.025 then 1 else 0 end), sum(case when took <= 0.05 then 1 else 0 end),
     sum(case when took <= 0.1 then 1 else 0 end), sum(case when took <= 0.25 then 1 else 0 end),
     sum(case when took <= 0.5 then 1 else 0 end), sum(case when took <= 1 then 1 else 0 end),
@@ -10,6 +9,10 @@ select workflow, state, count(*), sum(took),
     sum(case when took <= 10 then 1 else 0 end), sum(case when took <= 30 then 1 else 0 end),
     sum(case when took <= 60 then 1 else 0 end), sum(case when took <= 300 then 1 else 0 end),
     sum(case when took <= 1800 then 1 else 0 end), sum(case when took <= 7200 then 1 else 0 end)
+
+-- name: ended_runs
+select workflow, state, count(*), sum(took),
+    <took_buckets>
 from (select workflow, state, finished_at - submitted_at as took
     from run /*sqlite indexed by run_ended */
     where finished_at > :after and finished_at <= :until) as ended
@@ -34,14 +37,7 @@ with ready as (
     group by run_id, pos, attempt
 )
 select workflow, executor, state, sum(attempt), count(took), coalesce(sum(took), 0),
-    sum(case when took <= 0.005 then 1 else 0 end), sum(case when took <= 0.01 then 1 else 0 end),
-    sum(case when took <= 0.025 then 1 else 0 end), sum(case when took <= 0.05 then 1 else 0 end),
-    sum(case when took <= 0.1 then 1 else 0 end), sum(case when took <= 0.25 then 1 else 0 end),
-    sum(case when took <= 0.5 then 1 else 0 end), sum(case when took <= 1 then 1 else 0 end),
-    sum(case when took <= 2.5 then 1 else 0 end), sum(case when took <= 5 then 1 else 0 end),
-    sum(case when took <= 10 then 1 else 0 end), sum(case when took <= 30 then 1 else 0 end),
-    sum(case when took <= 60 then 1 else 0 end), sum(case when took <= 300 then 1 else 0 end),
-    sum(case when took <= 1800 then 1 else 0 end), sum(case when took <= 7200 then 1 else 0 end),
+    <took_buckets>,
     coalesce(sum(waited), 0),
     sum(case when waited <= 0.005 then 1 else 0 end), sum(case when waited <= 0.01 then 1 else 0 end),
     sum(case when waited <= 0.025 then 1 else 0 end), sum(case when waited <= 0.05 then 1 else 0 end),

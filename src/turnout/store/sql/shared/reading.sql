@@ -1,63 +1,68 @@
--- name: run
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
+-- part: run_columns
+-- Those of stored_run, in their order.
+id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
     parent_attempt, depth,
     state, reason, error, started_at, finished_at,
     owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+
+-- part: submitted
+created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+
+-- part: unfinished
+-- By the three indexes that know the runs that have not ended.
+select id as found from run /*sqlite indexed by run_owner */ where owner is not null
+    union all
+    select id from run /*sqlite indexed by run_unowned */
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+    union all
+    select id from run /*sqlite indexed by run_queued */
+    where owner is null and state = 'pending' and reason = 'limit'
+
+-- name: run
+select <run_columns>
 from run where id = :id
 
 -- name: runs
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+select <run_columns>
 from run
 where id < :before
 order by id desc
 limit :limit
 
 -- name: runs_in_states
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+select <run_columns>
 from run
-where id < :before and state in {states}
-    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+where id < :before and id >= :first and state in {states}
+    and <submitted>
 order by id desc
 limit :limit
 
 -- name: runs_of_workflow
--- Compared and ordered by both columns, so that only their index will do: PostgreSQL takes a workflow for frequent, and would
--- rather go through all runs.
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
-from run
-where (workflow, id) < (:workflow, :before) and workflow >= :workflow and state in {states}
-    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
-order by workflow desc, id desc
+-- PostgreSQL takes a workflow for frequent, and would rather go through all runs: so it gets the ids first, which only the
+-- index of workflows has without the rows. SQLite compares both columns, for the same reason.
+select <run_columns>
+from /*sqlite run */ /*pg (
+    select id as found from run where workflow = :workflow and id < :before and id >= :first order by id desc offset 0
+) as mine cross join run */
+where /*sqlite (workflow, id) < (:workflow, :before) and (workflow, id) >= (:workflow, :first) */ /*pg run.id = found */
+    and state in {states} and <submitted>
+order by /*sqlite workflow desc, id desc */ /*pg found desc */
 limit :limit
 
 -- name: runs_in_state
 -- By the index of runs that neither run nor have completed: few of many. SQLite would rather go through all runs.
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+select <run_columns>
 from run /*sqlite indexed by run_in_state */
-where state = :state and state in ('pending', 'paused', 'cancelling', 'failed', 'cancelled') and id < :before
+where state = :state and state in ('pending', 'paused', 'cancelling', 'failed', 'cancelled')
+    and id < :before and id >= :first
     and (:any_workflow = 1 or workflow in {workflows})
-    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+    and <submitted>
 order by id desc
 limit :limit
 
 -- name: running_runs
 -- By the two indexes that know the runs that have not ended.
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+select <run_columns>
 from (
     select id as found from run /*sqlite indexed by run_owner */ where owner is not null and state = 'running'
     union all
@@ -66,65 +71,62 @@ from (
         and state = 'running'
 ) as unfinished cross join run
 where run.id = found and id < :before and (:any_workflow = 1 or workflow in {workflows})
-    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+    and <submitted>
+order by id desc
+limit :limit
+
+-- name: late_runs
+-- Runs whose ids are older than their submission: child runs have the time of their parents. What was submitted since a
+-- time has not ended, or has ended since. PostgreSQL sorts them afterwards: for the order it would go through all runs.
+select * from (
+    select <run_columns>
+    from (
+        select id as found from run /*sqlite indexed by run_ended */ where finished_at >= :created_from and id < :first
+        union all
+        <unfinished>
+    ) as since cross join run
+    where run.id = found and state in {states} and (:any_workflow = 1 or workflow in {workflows})
+        and <submitted>
+    /*pg offset 0 */
+) as late
+where id < :before and id < :first
 order by id desc
 limit :limit
 
 -- name: runs_with_key
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+select <run_columns>
 from run
 where workflow in {workflows} and key = :key and key is not null
     and id < :before and state in {states}
-    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+    and <submitted>
 order by id desc
 limit :limit
 
 -- name: runs_of_parent
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+select <run_columns>
 from run
 where parent_run = :parent and id < :before and state in {states} and workflow in {workflows}
     and (cast(:key as text) = '' or key = :key)
-    and created_at >= :created_from and created_at < :created_before and (:top_level = 0 or parent_run is null)
+    and <submitted>
 order by id desc
 limit :limit
 
 -- name: open_runs
 -- By the three indexes that know the runs that have not ended.
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+select <run_columns>
 from (
-    select id as found from run /*sqlite indexed by run_owner */ where owner is not null
-    union all
-    select id from run /*sqlite indexed by run_unowned */
-    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
-    union all
-    select id from run /*sqlite indexed by run_queued */
-    where owner is null and state = 'pending' and reason = 'limit'
+    <unfinished>
 ) as unfinished cross join run
 where run.id = found
 order by id desc
 limit :limit
 
 -- name: runs_by_id
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+select <run_columns>
 from run where id in {ids uuid}
 
 -- name: children
-select id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
-    state, reason, error, started_at, finished_at,
-    owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
+select <run_columns>
 from run where parent_run = :id
 order by parent_pos, parent_attempt
 
