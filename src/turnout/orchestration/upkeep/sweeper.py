@@ -97,7 +97,7 @@ class Notifications:
             topics.add("runs")
         if known.owns:
             topics |= {"given", "commands", "inbox"}
-        await self.definitions.seen(known.definitions)
+        await self.shared.seen(known)
         await self.handle(topics)
 
     async def handle(self, topics: Collection[str]) -> None:
