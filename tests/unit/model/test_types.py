@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -400,4 +400,5 @@ def test_schemas() -> None:
     assert schema_of(list[int]) == {"type": "array", "items": {"type": "integer"}}
     assert schema_of(Path) == {"type": "string", "format": "path"}
     assert schema_of(Customer)["required"] == ["name", "since"]
-    assert schema_of(Order | Refund) == {}, "what cannot be said is left out"
+    assert [each["$ref"] for each in schema_of(Order | Refund)["anyOf"]] == ["#/$defs/Order", "#/$defs/Refund"]
+    assert schema_of(Callable[[], int]) == {}, "what cannot be said is left out"
