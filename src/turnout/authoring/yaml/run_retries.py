@@ -20,13 +20,16 @@ from turnout.model.spec import FromParam, FromTask, Template
 
 
 def steps_document(document: WorkflowDocument) -> WorkflowDocument:
-    """Returns the document of the steps alone: what says when and how often the workflow runs is not theirs."""
+    """Returns the document of the steps alone: what says when and how often the workflow runs, and what it holds or sends
+    for as long as it runs, is not theirs."""
     return msgspec.structs.replace(
         document,
         schedule=None,
         max_active_runs=None,
         queue=None,
+        limits=(),
         priority=0,
+        notify=(),
         retry_policy=None,
         hist_retention_days=None,
         hist_retention_runs=None,
@@ -49,7 +52,7 @@ def retried(document: WorkflowDocument, steps: YamlWorkflow, where: str, package
 def steps_of(workflow: Workflow[..., Any]) -> Workflow[..., Any]:
     """Returns the workflow whose tasks are the steps: itself, or of one with further runs that of its attempts."""
     if isinstance(workflow, YamlWorkflow) and workflow.document.retry_policy is not None:
-        [task] = workflow.tasks.values()
+        task = workflow.tasks.get(workflow.document.name)  # beside it there may be notifications
         if isinstance(task, ChildTask):
             return cast("Workflow[..., Any]", task.workflow)
     return workflow

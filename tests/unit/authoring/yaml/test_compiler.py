@@ -455,3 +455,14 @@ def test_a_workflow_with_a_retry_policy_has_one_task_that_repeats_its_steps() ->
     assert (outer.spec.timeout, steps.spec.timeout) == (None, 30), "each run has the time"
     assert not [each for each in found.findings if each.code == "no_effect_yet"]
     assert steps_of(outer) is steps and steps_of(steps) is steps and steps_of(elsewhere) is elsewhere
+
+
+def test_what_a_run_holds_and_sends_for_all_of_its_attempts_is_not_that_of_an_attempt() -> None:
+    found = compiled(
+        "retry_policy: {limit: 2}\nlimits: {name: database, at_most: 1}\nmax_active_runs: 1\nhist_retention_days: 3\n"
+        "schedule: '0 2 * * *'\nnotify: {url: 'https://ops.example.org/x'}\nsteps: [{name: a, command: ls}]\n"
+    )
+    outer = found.workflows[0]
+    steps = steps_of(outer)
+    assert outer.limits and outer.max_active_runs and outer.schedules and outer.keep and outer.notify
+    assert not (steps.limits or steps.max_active_runs or steps.schedules or steps.keep or steps.notify)
