@@ -20,8 +20,8 @@ from turnout.model.spec import FromParam, FromTask, Template
 
 
 def steps_document(document: WorkflowDocument) -> WorkflowDocument:
-    """Returns the document of the steps alone: what says when and how often the workflow runs, and what it holds or sends
-    for as long as it runs, is not theirs."""
+    """Returns the document of the steps alone: what says when and how often the workflow runs, and what it holds or
+    sends for as long as it runs, is not theirs."""
     return msgspec.structs.replace(
         document,
         schedule=None,
