@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
+from kit.parts import OTHER, Parts
 from kit.runs import HERE, SOON, graph_of, new_run, task
 from kit.store import MemoryStore
 
@@ -63,13 +65,18 @@ def test_an_attempt_that_was_loaded_does_not_begin_once_its_run_was_dropped_and_
     assert not work.may_begin(), "the run is another one, though its task is still stored as running in attempt 1"
 
 
-def test_an_attempt_of_a_run_that_was_dropped_is_not_loaded_from_the_store() -> None:
-    owner = Owner()
-    event = owner.claim()
-    owner.drop()
-    assert owner.loader.load_now(event) is None
-    with pytest.raises(AttemptFenced, match="not driven here any more"):
-        owner.loader.load_blocking(event)
+def test_an_attempt_of_a_run_that_is_not_driven_here_is_read_from_the_store_and_never_begins(
+    build: Callable[..., Parts],
+) -> None:
+    parts = build(GRAPH)
+    parts.held_by(GRAPH, OTHER, run_id="run-1")
+    loader = MemoryLoader(parts.store, parts.registry, parts.graphs, parts.runs)
+    event = Owner().claim()
+    assert loader.load_now(event) is None
+    work = loader.load_blocking(event)
+    assert work.task.name == "a" and not work.may_begin()
+    with pytest.raises(AttemptFenced):
+        work.begin_by()
 
 
 def test_nothing_is_loaded_without_a_lease() -> None:

@@ -95,7 +95,7 @@ class StoreLoader:
 
 class MemoryLoader(StoreLoader):
     """Reads what the owner has in memory; only large outputs are read from the store. An attempt of a run that is not
-    there, because it was dropped, does not begin."""
+    there is read from the store, and never begins."""
 
     def __init__(
         self,
@@ -117,9 +117,8 @@ class MemoryLoader(StoreLoader):
 
     def load_blocking(self, event: TaskReadyEvent) -> Work:
         work = self._from_memory(event, self._store.outputs)
-        if work is None:
-            raise AttemptFenced("its run is not driven here any more: its next owner counts it as lost")
-        return work
+        # The run was dropped here, or another hub gave the step: it can be read for its result, and never begins.
+        return work or msgspec.structs.replace(super().load_blocking(event), fence=_at(-math.inf))
 
     def _from_memory(
         self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str]] | None
