@@ -118,7 +118,7 @@ def test_a_worker_cannot_steer_the_terminal_of_its_orchestrator(tmp_path: Path) 
         hub = next(word.rstrip(",") for word in ready.split() if word.startswith("tcp://"))
         started.append(project.start("worker", "--connect", hub, "--import", "hostile.py"))
         assert project.run("run", "hostile.py:speaking", "--no-wait").code == 0
-        assert orchestrator.stdout.readline() == f"out {ESCAPED}\n"
+        assert orchestrator.stdout.readline().endswith(f" speak │ out {ESCAPED}\n")
     finally:
         # The worker first: it keeps a result until the orchestrator has acknowledged it.
         for process in reversed(started):

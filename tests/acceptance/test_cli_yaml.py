@@ -15,7 +15,6 @@ pytestmark = pytest.mark.timeout(300)
 
 GOOD = """\
 params: {REGION: eu}
-retry_policy: {limit: 2}
 steps:
   - {command: "echo ${REGION}", output: OUT}
   - call: tidy
@@ -61,9 +60,8 @@ def test_all_findings_are_printed_with_their_places(project: Project) -> None:
     assert good.code == 0
     assert [line for line in good.out.splitlines() if not line.startswith("  warning: rule")] == [
         '✓ public::embedded::good(REGION: str = "eu")  2 tasks',
-        "alone/good.yaml:2:15: note[no_effect_yet]: `retry_policy` is checked, and takes no effect in this version",
-        "alone/good.yaml:4:3: note[assumed_type]: `type` is not written: chain was taken, since no step has `depends`",
-        "alone/good.yaml:8:8: note[assumed_type]: `type` is not written: chain was taken, since no step has `depends`",
+        "alone/good.yaml:3:3: note[assumed_type]: `type` is not written: chain was taken, since no step has `depends`",
+        "alone/good.yaml:7:8: note[assumed_type]: `type` is not written: chain was taken, since no step has `depends`",
         "✓ public::good::tidy()  1 task",
     ]
     assert bad.code == 2
@@ -94,7 +92,7 @@ def test_json_has_the_workflows_and_the_findings(project: Project) -> None:
     main, sub = done.json
     assert (main["ok"], main["workflow"], main["tasks"]) == (True, "public::embedded::good", ["step_1", "step_2"])
     assert main["parameters"] == [{"name": "REGION", "type": "str", "required": False, "default": "eu", "doc": ""}]
-    assert [each["code"] for each in main["findings"]] == ["no_effect_yet", "assumed_type", "assumed_type"]
+    assert [each["code"] for each in main["findings"]] == ["assumed_type", "assumed_type"]
     assert (sub["workflow"], sub["findings"]) == ("public::good::tidy", [])
 
 

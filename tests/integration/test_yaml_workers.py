@@ -30,7 +30,7 @@ env: [{WHERE: "${THERE}/${DAY}"}]
 secrets: [{name: TOKEN, provider: file, key: DIR/token}]
 steps:
   - {name: about, command: 'echo "$WHERE $TOKEN $DAG_NAME"; test -n "$TOKEN"', output: ABOUT}
-  - {name: skipped, preconditions: "test -f DIR/no-such-file failed", command: echo never, continue_on: skipped}
+  - {name: skipped, preconditions: "test -f DIR/no-such-file", command: echo never, continue_on: skipped}
   - {name: each, parallel: "${ABOUT}", command: "echo item ${ITEM}", output: ITEMS}
   - name: again
     command: echo x >> DIR/count; wc -l < DIR/count | tr -d ' '
