@@ -251,8 +251,7 @@ def workflow_keys_part(wanted: str) -> list[str]:
             shown = f"`{json.dumps(default).strip(chr(34))}`"
         else:
             shown = "none"
-        later = " *It is checked, and takes no effect in this version.*" if row.later else ""
-        rows.append((names, row.type[0].upper() + row.type[1:], shown, row.description + later, f"`{row.example}`"))
+        rows.append((names, row.type[0].upper() + row.type[1:], shown, row.description, f"`{row.example}`"))
     return table(("key", "value", "default", "meaning", "example"), rows)
 
 

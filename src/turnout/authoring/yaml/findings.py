@@ -60,7 +60,6 @@ FINDING_CODES: Mapping[str, str] = {
     "too_many_findings": "There are more findings than are reported.",
     "assumed_type": "The workflow has no `type`; the message says which was taken.",
     "command_with_arguments": "A list was read as one program with its arguments.",
-    "no_effect_yet": "The key is checked, and takes no effect in this version.",
 }
 """Every code of a finding, with its meaning."""
 

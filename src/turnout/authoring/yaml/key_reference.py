@@ -55,8 +55,6 @@ class KeyRow(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     example: str
     """A line of YAML."""
-    later: bool
-    """True: it takes no effect in this version."""
 
 
 def key_rows(table: str) -> Iterator[KeyRow]:
@@ -73,5 +71,4 @@ def key_rows(table: str) -> Iterator[KeyRow]:
             required=field.required,
             description=docs[field.name],
             example=field.key.example,
-            later=field.key.later,
         )

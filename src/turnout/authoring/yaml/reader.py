@@ -118,7 +118,6 @@ def _read_base(base: str | None) -> tuple[dict[str, Any], list[Finding]]:
                 reading.report("error", "not_inherited", why, reading.places[key], key)
         if len(nodes) > 1:
             reading.report("error", "not_inherited", "a base is one document", nodes[1].mark)
-        _note_later(values, reading)
     except (Rejected, TooManyFindings):
         pass
     return values, [*findings, *reading.findings]
@@ -132,7 +131,6 @@ def _read_document(
         own, _ = WORKFLOW.read_sound(node, "", reading)
     except Rejected:
         return None
-    _note_later(own, reading)
     values = inherit(inherited, own)
     if "name" not in values and "name" not in reading.places:
         _add_name(values, default_name, node.mark, reading)
@@ -166,10 +164,3 @@ def _check_unique(document: WorkflowDocument, mark: Mark, names: dict[str, int],
         why = f"the workflow {document.name!r} is here again, after line {names[document.name]}"
         reading.report("error", "duplicate_workflow", why, place, "name")
     names.setdefault(document.name, place.line)
-
-
-def _note_later(values: Mapping[str, Any], reading: Reading) -> None:
-    for name in values:
-        if WORKFLOW.fields[name].key.later:
-            why = f"`{name}` is checked, and takes no effect in this version"
-            reading.report("note", "no_effect_yet", why, reading.places[name], name)

@@ -41,8 +41,6 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     """What may be written, if the type does not say it."""
     derived: bool = False
     """True: the reader sets it if it is not written."""
-    later: bool = False
-    """True: it is checked, and takes no effect in this version."""
     joined: bool = False
     """True: values that are inherited come before those of the file; else they are replaced."""
 

@@ -48,7 +48,7 @@ def at(*expressions: str) -> tuple[ScheduleEntry, ...]:
 )
 def test_schedules_have_many_forms(text: str, expected: Schedule) -> None:
     assert keys_of(text).schedule == expected
-    assert "no_effect_yet" not in notes_of(f"{text}\nsteps: [make]\n")
+    assert notes_of(f"type: chain\n{text}\nsteps: [make]\n") == []
 
 
 def test_schedules_of_a_file_are_those_of_its_workflow() -> None:
