@@ -8,6 +8,7 @@ defaults; the statements of an idle server are counted on PostgreSQL, whose log 
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import selectors
@@ -247,7 +248,12 @@ WORKLOADS = {each.__name__: each for each in (start, queue, latency, followers, 
 
 
 def main() -> None:
-    for name in sys.argv[1:] or WORKLOADS:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("workloads", nargs="*", help=f"of {', '.join(WORKLOADS)}; all if none is given")
+    names = parser.parse_args().workloads or list(WORKLOADS)
+    if unknown := set(names) - WORKLOADS.keys():
+        parser.error(f"{', '.join(sorted(unknown))}: the workloads are {', '.join(WORKLOADS)}")
+    for name in names:
         WORKLOADS[name]()
 
 
