@@ -12,10 +12,10 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling reference docs coverage clean
+.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling reference docs coverage clean ui ui-dev ui-check ui-test
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1	/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
 
 $(READY): pyproject.toml constraints.txt tools/bootstrap
 	@PYTHON="$(PYTHON)" sh tools/bootstrap
@@ -94,6 +94,21 @@ scaling: $(READY) ## what more stage executors bring, and how the pools find the
 	@echo "== pools, with 5 ms more on every round trip to PostgreSQL (benchmarks/README.md says how to read it)"
 	@$(RUN) benchmarks/scaling.py --plots docs/how-to
 
+ui: $(READY) ## the web interface, built into src/turnout/server/static/ui; needs node, or gets it from a wheel
+	@echo "== web interface"
+	@$(RUN) tools/ui.py build
+
+ui-dev: $(READY) ## the web interface with hot reload, against a running server (TURNOUT_SERVER, by default port 8470)
+	@$(RUN) tools/ui.py dev
+
+ui-check: $(READY) ## the web interface: the API client is up to date, types, lint and unit tests
+	@echo "== web interface: client, types, lint, unit tests"
+	@$(RUN) tools/ui.py check
+
+ui-test: $(READY) ## the web interface in a browser (Debian's chromium) against real servers; pictures are in ui/screenshots
+	@echo "== web interface: browser tests"
+	@$(RUN) tools/ui.py test
+
 reference: $(READY) ## writes the generated parts of docs/reference from the code
 	@$(RUN) tools/reference.py
 
@@ -107,5 +122,5 @@ coverage: $(READY) ## all tests with line coverage of src/turnout; fails below 9
 	@$(PYTEST) $(SPREAD) --cov --cov-report=term --cov-fail-under=90 tests
 
 clean: ## remove the virtual environment and every cache
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* dist build site
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* dist build site ui/node_modules ui/.node ui/test-results ui/screenshots src/turnout/server/static/ui
 	find . -name __pycache__ -prune -exec rm -rf {} +

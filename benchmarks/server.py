@@ -2,14 +2,16 @@
 
 python benchmarks/server.py [start] [queue] [latency] [followers] [idle]
 
-One JSON line per workload, with what must hold as ``bar``. The server is a process of its own, on SQLite and with its
-defaults; the statements of an idle server are counted on PostgreSQL, whose log names them.
+One JSON line per workload, with what must hold as ``bar``. The server is a process of its own, with its defaults, on
+SQLite; start and idleness are measured on PostgreSQL too, whose log names the statements of an idle server. Python may
+store bytecode, as it may where Turnout is installed, and the first start of all is not counted.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import selectors
 import socket
@@ -19,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,7 @@ STARTS, ROUNDS = 5, 3
 QUEUED = 50
 SINGLE_RUNS = 200
 FOLLOWERS = 100
-IDLE_SECONDS = 10.0
+IDLE_SECONDS = 20.0
 STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): ")
 
 FILES = {
@@ -70,11 +72,12 @@ def talking(lines: int, pause: float, go: str) -> int:
 class Server:
     """A server in a folder of its own that is ready, and a client of it."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, token: bool) -> None:
         began = time.perf_counter()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "turnout", "server", *FILES, "--port", "0", "--json", "--quiet", *arguments],
             cwd=folder,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -83,13 +86,15 @@ class Server:
         url = json.loads(self.process.stdout.readline())["url"]
         assert httpx.get(f"{url}/readyz").status_code == 200
         self.start_seconds = time.perf_counter() - began
-        [token] = folder.glob("**/turnout-admin-token")
-        self.headers = {"Authorization": f"Bearer {token.read_text().strip()}"}
-        self.client = httpx.Client(base_url=f"{url}/api/v1", headers=self.headers, timeout=60)
-        self.host, self.port = re.fullmatch(r"http://(.*):(\d+)", url).groups()  # pyright: ignore[reportOptionalMemberAccess]
         cpu = of_processes([self.process.pid])
         assert cpu is not None, "there is no /proc here"
         self.cpu: Callable[[], float] = cpu
+        self.start_cpu = cpu()
+        files = list(folder.glob("**/turnout-admin-token"))
+        assert len(files) == token, "a server makes a token on a new database"
+        self.headers = {"Authorization": f"Bearer {files[0].read_text().strip()}"} if files else {}
+        self.client = httpx.Client(base_url=f"{url}/api/v1", headers=self.headers, timeout=60)
+        self.host, self.port = re.fullmatch(r"http://(.*):(\d+)", url).groups()  # pyright: ignore[reportOptionalMemberAccess]
 
     def post(self, path: str, **body: Any) -> Any:
         answer = self.client.post(path, json=body)
@@ -103,12 +108,13 @@ class Server:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[Server]:
+def serving(*arguments: str, token: bool = True) -> Iterator[Server]:
+    """Yields a server in a new folder. One on a database that another had before makes no ``token``."""
     with tempfile.TemporaryDirectory(prefix="turnout-server-") as name:
         folder = Path(name)
         for file, text in FILES.items():
             (folder / file).write_text(text)
-        server = Server(folder, *arguments)
+        server = Server(folder, *arguments, token=token)
         try:
             yield server
         finally:
@@ -125,12 +131,46 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 # -- workloads ------------------------------------------------------------------------------------------------------
 def start() -> None:
-    """Seconds from the start of the process until it is ready, on a new database."""
+    """Seconds from the start of the process until it is ready, and of its CPU, on a new database."""
+    with serving():
+        pass
+    _report_start("start", serving)
+    with postgres() as server:
+        if server is None:
+            return
+
+        @contextmanager
+        def on_postgres() -> Iterator[Server]:
+            with server.database(empty=True) as url, serving("--database", url) as started:
+                yield started
+
+        _report_start("start, postgresql", on_postgres)
+
+
+def _report_start(workload: str, started: Callable[[], AbstractContextManager[Server]]) -> None:
     seconds: list[float] = []
+    cpu: list[float] = []
     for _ in range(STARTS):
-        with serving() as server:
+        with started() as server:
             seconds.append(server.start_seconds)
-    report("start", seconds=round(statistics.median(seconds), 2), worst=round(max(seconds), 2), bar=1.5)
+            cpu.append(server.start_cpu)
+    median, worst = round(statistics.median(seconds), 2), round(max(seconds), 2)
+    report(workload, seconds=median, worst=worst, cpu_seconds=round(statistics.median(cpu), 2), bar=1.5)
+
+
+@contextmanager
+def postgres() -> Iterator[OwnServer | None]:
+    """Yields a PostgreSQL of its own; None where there is none."""
+    try:
+        server = OwnServer()
+    except NoPostgres as error:
+        print(error, file=sys.stderr)
+        yield None
+        return
+    try:
+        yield server
+    finally:
+        server.destroy()
 
 
 def queue() -> None:
@@ -217,31 +257,32 @@ class Crowd:
 
 
 def idle() -> None:
-    """The share of a core that a server without work takes, and the statements that it makes."""
-    with serving() as server:
-        server.post("/runs?wait=30", workflow="single")
-        time.sleep(2)
-        before = server.cpu()
-        time.sleep(IDLE_SECONDS)
-        share = 100 * (server.cpu() - before) / IDLE_SECONDS
-    report("idle", percent_of_a_core=round(share, 2), bar=1.0)
-    try:
-        postgres = OwnServer()
-    except NoPostgres as error:
-        print(error, file=sys.stderr)
-        return
-    try:
-        with postgres.database() as url:
-            with psycopg.connect(postgres.dsn, autocommit=True) as connection:
+    """The share of a core that a server without work takes, bare and with a hub, and the statements that it makes."""
+    for workload, more in (("idle", ()), ("idle, hub", ("--hub", "tcp://127.0.0.1:0"))):
+        with serving(*more) as server:
+            _report_idle(workload, server)
+    with postgres() as database:
+        if database is None:
+            return
+        with database.database() as url:
+            with serving("--database", url) as server:
+                _report_idle("idle, postgresql", server)
+            with psycopg.connect(database.dsn, autocommit=True) as connection:
                 connection.execute(f"alter database {url.rpartition('/')[2]} set log_statement = 'all'".encode())
-            with serving("--database", url):
+            with serving("--database", url, token=False):
                 time.sleep(2)
-                made = len(STATEMENT.findall(postgres.log.read_text(errors="replace")))
+                made = len(STATEMENT.findall(database.log.read_text(errors="replace")))
                 time.sleep(IDLE_SECONDS)
-                made = len(STATEMENT.findall(postgres.log.read_text(errors="replace"))) - made
-    finally:
-        postgres.destroy()
+                made = len(STATEMENT.findall(database.log.read_text(errors="replace"))) - made
     report("idle statements", per_second=round(made / IDLE_SECONDS, 2), bar=5.0)
+
+
+def _report_idle(workload: str, server: Server) -> None:
+    server.post("/runs?wait=30", workflow="single")
+    time.sleep(2)
+    before = server.cpu()
+    time.sleep(IDLE_SECONDS)
+    report(workload, percent_of_a_core=round(100 * (server.cpu() - before) / IDLE_SECONDS, 2), bar=1.0)
 
 
 WORKLOADS = {each.__name__: each for each in (start, queue, latency, followers, idle)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -39,6 +41,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_finish() -> None:
+    """What the tests consist of stays to the end: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def local_workflows_end_with_their_test() -> Iterator[None]:
     """A Runner that is not told which takes all workflows that are defined, and when the garbage collector comes by
@@ -69,8 +77,21 @@ def postgres_url(postgres_server: GivenServer, request: pytest.FixtureRequest) -
         yield url
 
 
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite database to be copied: to make the tables takes five times as long."""
+    file = tmp_path_factory.mktemp("migrated") / "turnout.db"
+    store = connect(f"sqlite:///{file}")
+    store.open()
+    store.close()
+    return file
+
+
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def sqlite_url(tmp_path: Path, migrated_file: Path, request: pytest.FixtureRequest) -> str:
+    """A database of the test's own; with the mark ``empty_database``, one that has yet to be made."""
+    if request.node.get_closest_marker("empty_database") is None:
+        shutil.copy(migrated_file, tmp_path / "turnout.db")
     return f"sqlite:///{tmp_path}/turnout.db"
 
 

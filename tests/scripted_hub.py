@@ -16,6 +16,7 @@ import msgspec
 import zmq
 import zmq.auth.thread
 
+from tests.kit.forked import AT_START, Forked
 from turnout.model.values import MAX_BYTES
 from turnout.wire.documents import Step, StepMetadata, StepResult
 from turnout.wire.handshake import HelloCheck, HubFacts
@@ -227,11 +228,9 @@ class ScriptedHub:
 def start_worker(*options: str, env: dict[str, str] | None = None, **more: Any) -> subprocess.Popen[str]:
     """``turnout worker`` with these options, as people start it."""
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
-    return subprocess.Popen(
-        [sys.executable, "-m", "turnout", "worker", *options],
-        env={**os.environ, "PYTHONPATH": path, **(env or {})},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        **more,
-    )
+    environment = {**os.environ, "PYTHONPATH": path, **(env or {})}
+    arguments = ["-m", "turnout", "worker", *options]
+    if any(name.startswith(AT_START) for name in env or ()):
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen([sys.executable, *arguments], env=environment, text=True, **streams, **more)
+    return Forked(arguments, env=environment, **more)

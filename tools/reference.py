@@ -15,6 +15,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,9 @@ def argument_name(argument: Any) -> str:
 def cli_part() -> list[str]:
     import typer.main
 
-    from turnout.cli.app import app
+    from turnout.cli.app import application
 
-    root = typer.main.get_command(app)
+    root = typer.main.get_command(application())
     lines: list[str] = []
     for path, command in commands(root, "turnout"):
         group = hasattr(command, "commands")
@@ -148,6 +149,7 @@ def errors_part() -> list[str]:
     return table(("exception", "code", "exit code", "raised when", "remedy"), rows)
 
 
+@cache
 def raised_codes() -> dict[str, set[str]]:
     """Returns every code that the source gives to an exception, or to the error of a task, as a literal, with the names
     of the exceptions of ``turnout.errors`` that are called with it."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.fork_server import AT_START, run_forked
+from tests.kit.forked import AT_START, Forked, run_forked
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 150.0
@@ -179,15 +179,17 @@ class Project:
         return {**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8", **more}
 
     def start(self, *arguments: str, **more: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "turnout", *arguments],
-            cwd=self.folder,
-            env=self.environment(**more),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        if any(name.startswith(AT_START) for name in more):
+            return subprocess.Popen(
+                [sys.executable, "-m", "turnout", *arguments],
+                cwd=self.folder,
+                env=self.environment(**more),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        return Forked(["-m", "turnout", *arguments], cwd=self.folder, env=self.environment(**more))
 
     def run(self, *arguments: str, stdin: str = "", **more: str) -> Done:
         """A command, in a process of its own."""
@@ -205,7 +207,8 @@ class Project:
             )
             code, out, err = done.returncode, done.stdout, done.stderr
         else:
-            code, out, err = run_forked(list(arguments), self.folder, environment, stdin, PATIENCE)
+            words = ["-m", "turnout", *arguments]
+            code, out, err = run_forked(words, cwd=self.folder, env=environment, timeout=PATIENCE, stdin=stdin)
         assert "Traceback (most recent call last)" not in err.replace("  Traceback", ""), err
         return Done(code, out, err)
 

@@ -33,7 +33,7 @@ def test_limits_are_listed_and_shown_with_what_waits(tmp_path: Path) -> None:
         ("queue:nightly", 0, 2),
     ]
     shown = project.run("limits", "show", "nightly")
-    assert shown.code == 0 and f"1. {first[:18]}" in shown.out and f"2. {second[:18]}" in shown.out, shown
+    assert shown.code == 0 and f"1. {first[:23]}" in shown.out and f"2. {second[:23]}" in shown.out, shown
     run = project.run("runs", "show", second)
     assert "limit customer-17, position 2" in run.out and "limit queue:nightly, position 2" in run.out, run
     assert [each["position"] for each in project.run("runs", "show", second, "--json").json["limits"]] == [2, 2]
@@ -42,3 +42,19 @@ def test_limits_are_listed_and_shown_with_what_waits(tmp_path: Path) -> None:
     done = project.run("run", "import.yaml", "-p", "CUSTOMER=19")
     assert done.code == 0, done
     assert ("mail", 10) in [(each["name"], each["rate"]) for each in project.run("limits", "ls", "--json").json]
+
+
+def test_validate_reports_limits_that_no_run_could_get(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    flows = tmp_path / "limited"
+    flows.mkdir()
+    (flows / "one.yaml").write_text("limit: {name: db, at_most: 1}\nsteps: [echo one]\n")
+    (flows / "three.yaml").write_text("limit: {name: db, at_most: 3}\nsteps: [echo three]\n")
+    (flows / "queued.yaml").write_text("queue: nosuch\nsteps: [echo queued]\n")
+    (flows / "nightly.yaml").write_text('schedule: "0 3 * * *"\nqueue: nosuch\nsteps: [echo nightly]\n')
+    found = {Path(each["target"]).stem: each for each in project.run("validate", "limited", "--json").json}
+    for name in ("one", "three"):
+        [warning] = [each for each in found[name]["warnings"] if "different sizes" in each]
+        assert "1 at once by workflow 'one'; 3 at once by workflow 'three'; the smallest is in force" in warning
+    assert found["queued"]["ok"] and any("[queues.nosuch]" in each for each in found["queued"]["warnings"])
+    assert not found["nightly"]["ok"] and found["nightly"]["error"]["code"] == "unknown_queue"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import uuid
 import xml.etree.ElementTree as ElementTree
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.acceptance.command import CONFIG, PATIENCE, ROOT, Done, Project
 from turnout.runner import PoolSettings, PoolsSettings
+from turnout.store import connect
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -105,6 +108,34 @@ def test_each_task_s_route_is_explained(project: Project) -> None:
     known = {"task", "full_name", "executor", "labels", "reason", "trace", "workers", "warning", "runs_not_driven"}
     assert [set(each) for each in document.json] == [known for _ in range(3)]
     assert [each["executor"] for each in document.json] == ["default", "small", "default"]
+
+
+def test_a_route_is_explained_by_the_rules_that_the_orchestrators_of_the_database_share(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    ran = project.run("run", "flows.py:doubling", "--json")
+    assert ran.code == 0, ran.err
+
+    def share(rules: list[dict[str, str]] | None) -> None:
+        text = None if rules is None else json.dumps({"rules": rules})
+        with closing(connect(project.database)) as store:
+            store.put_shared_routing(text, None, actor="ada", session_id=str(uuid.uuid4()))
+
+    def executors() -> list[str]:
+        return [each["executor"] for each in project.run("explain", "flows.py:doubling", "--json").json]
+
+    assert executors() == ["default", "small", "default"]
+    share([{"pattern": "**::doubling::double", "executor": "small"}])
+    assert executors() == ["small", "default", "default"]
+    assert "by version 1 of the shared routing rules" in project.run("explain", "flows.py:doubling").out
+    share([{"pattern": "**", "executor": "gpu"}])
+    assert executors() == ["default", "small", "default"], (
+        "rules that cannot work here leave those of the configuration"
+    )
+    told = project.run("explain", "flows.py:doubling")
+    assert "version 2 of the shared routing rules cannot work here" in told.out and "gpu" in told.out
+    share(None)
+    assert executors() == ["default", "small", "default"]
+    assert "shared" not in project.run("explain", "flows.py:doubling").out
 
 
 def test_workflows_are_validated(project: Project) -> None:

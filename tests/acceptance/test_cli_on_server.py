@@ -19,6 +19,23 @@ from tests.acceptance.test_cli_orchestrate import Processes
 
 pytestmark = pytest.mark.timeout(900)
 
+TRIGGER = "public::embedded::fulfil::new_orders"
+POLLED = """
+from turnout import Event, task, trigger, workflow
+
+@task
+def ship(order: int) -> int:
+    return order
+
+@workflow
+def fulfil(order: int) -> int:
+    return ship(order)
+
+@trigger(every="1h", workflow=fulfil)
+def new_orders() -> list[Event]:
+    return [Event("order-7", order=7)]
+"""
+
 
 class Client(Processes):
     """A server with the workflows of a project, and commands that use it from another folder."""
@@ -145,12 +162,13 @@ def test_open_runs_are_controlled_and_followed(client: Client) -> None:
 
 
 def test_webhooks_are_made_rotated_and_deleted(client: Client) -> None:
-    path = client.run("hooks", "create", "shop", "doubling", "--map", "number=$.order.count").out.strip()
-    assert path.startswith("/api/v1/hooks/th_") and path not in client.run("hooks", "ls", "--json").out
-    assert httpx.post(f"{client.url}{path}", json={"order": {"count": 4}}).status_code == 202
+    address = client.run("hooks", "create", "shop", "doubling", "--map", "number=$.order.count").out.strip()
+    assert address.startswith(f"{client.url}/api/v1/hooks/th_"), address
+    assert address.removeprefix(client.url) not in client.run("hooks", "ls", "--json").out
+    assert httpx.post(address, json={"order": {"count": 4}}).status_code == 202
     assert "doubling" in client.run("hooks", "ls").out
     rotated = client.run("hooks", "rotate", "shop", "--json").json
-    assert rotated["path"] != path and httpx.post(f"{client.url}{path}", json={}).status_code == 404
+    assert rotated["url"] != address and httpx.post(address, json={}).status_code == 404
     done = client.run("hooks", "create", "bad", "doubling", "--map", "numer=$.x", "--json")
     assert (done.code, done.error["code"]) == (2, "unknown_parameter")
     assert client.run("hooks", "delete", "shop").code == 0 and "no webhooks" in client.run("hooks").out
@@ -159,6 +177,35 @@ def test_webhooks_are_made_rotated_and_deleted(client: Client) -> None:
     here = client.project.run("hooks", "create", "local", "doubling", "--secret", "env:KEY", "--json").json
     assert here["webhook"]["signature"] == {"secret": "env:KEY", "scheme": "github"}
     assert client.run("hooks", "delete", here["webhook"]["id"]).code == 0
+    for arguments, code, error in (
+        (["unsigned", "doubling", "--scheme", "standard"], 2, "bad_webhook"),
+        (["nowhere", "doublin"], 2, "workflow_not_found"),
+        (["nothing", "doubling", "-d", "sqlite:///nothing.db"], 5, "database_not_found"),
+    ):
+        refused = client.project.run("hooks", "create", *arguments, "--json")
+        assert (refused.code, refused.error["code"]) == (code, error), refused
+    assert not (client.project.folder / "nothing.db").exists()
+
+
+def test_triggers_are_listed_paused_resumed_and_polled(tmp_path: Path) -> None:
+    (tmp_path / "polled.py").write_text(POLLED)
+    client = Client(tmp_path, tmp_path / "elsewhere", "polled.py")
+    try:
+        run = client.run
+        until(lambda: run("triggers", "ls", "--json").json[0]["polls"])
+        assert run("triggers", "pause", "new_orders").out == f"trigger {TRIGGER} is paused\n"
+        listed = run("triggers").out
+        assert "new_orders" in listed and "3600 s" in listed and "paused by" in listed
+        refused = run("triggers", "poll", "new_orders", "--json")
+        assert (refused.code, refused.error["code"]) == (2, "trigger_paused")
+        # On the database itself, as beside the server.
+        assert client.project.run("triggers", "resume", TRIGGER, "--json").json["paused_by"] is None
+        assert client.project.run("triggers", "poll", "new_orders").out == f"trigger {TRIGGER} is due now\n"
+        missing = client.project.run("triggers", "pause", "new_order", "--json")
+        assert (missing.code, missing.error["code"]) == (2, "trigger_not_found")
+        assert len(client.run("runs", "ls", "--workflow", "fulfil", "--json").json) == 1, "one key, one run"
+    finally:
+        client.end()
 
 
 def test_workflows_workers_and_tokens(client: Client) -> None:

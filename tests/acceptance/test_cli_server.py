@@ -8,6 +8,7 @@ import re
 import signal
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -78,6 +79,37 @@ def test_a_server_starts_serves_and_hands_over_at_sigterm(project: Project, serv
     assert result_of(project, run_id) == "came"
     # The token of the first start is the token of the second.
     assert httpx.get(f"{ready['url']}/api/v1/session", headers=bearer(token_in(file))).status_code == 200
+
+
+UNUSED = {
+    "attr",
+    "httpx",
+    "psycopg",
+    "pydantic",
+    "rich",
+    "zmq",
+    "turnout.cli.run",
+    "turnout.testing",
+}
+"""What a server on SQLite without a hub and without requests does not use, though it is installed."""
+
+
+def test_a_start_imports_nothing_that_it_does_not_use(project: Project, servers: Servers, tmp_path: Path) -> None:
+    imported = tmp_path / "imported"
+    with imported.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-X", "importtime", "-m", "turnout", "server", "--json", "--port", "0"],
+            cwd=project.folder,
+            env=project.environment(),
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+        )
+        servers.started.append(process)
+        assert process.stdout is not None and json.loads(process.stdout.readline())["url"]
+    modules = {line.rpartition("|")[2].strip() for line in imported.read_text().splitlines()}
+    assert {"litestar.app", "turnout.store.sqlite", "turnout.runner"} <= modules
+    assert not modules & UNUSED
 
 
 def test_the_first_token_is_shown_once_on_a_terminal(project: Project) -> None:
@@ -178,7 +210,7 @@ def test_dev_prints_a_link_that_signs_in_once_and_runs_a_worker(project: Project
     assert link is not None
     url, code = link[1], link[2]
     with httpx.Client(base_url=url) as browser:
-        assert "/sign-in.js" in browser.get("/sign-in").text
+        assert "sign-in.js" in browser.get("/sign-in").text
         assert browser.post("/api/v1/session", json={"code": code}).status_code == 201
         assert browser.get("/api/v1/session").json()["role"] == "admin"
         second = httpx.post(f"{url}/api/v1/session", json={"code": code})
@@ -302,7 +334,7 @@ def test_the_next_dev_revokes_the_token_of_one_that_was_killed(project: Project,
 def test_a_server_shows_lines_with_their_run_and_task(project: Project, servers: Servers) -> None:
     process, _ = servers.serve()
     run_id = project.run("enqueue", "flows.py:doubling", "--json").json["run_id"]
-    until_said(process, f"{run_id[:18]} double │ doubling 21")
+    until_said(process, f"{run_id[:23]} double │ doubling 21")
 
 
 def test_the_worker_of_dev_keeps_the_last_good_file_and_loads_it_when_it_is_mended(

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from acceptance.command import ROOT, Project
 from conformance_defects import DEFECTS
 
+from tests.kit.forked import Forked
+from turnout.cli.conformance import conformance
+from turnout.conformance import session_runner
 from turnout.conformance.actions import Verdict
+from turnout.conformance.program import Program
 from turnout.conformance.script import sessions
 from turnout.conformance.session_runner import NO_IPV6, Outcome, play
 from turnout.conformance.sockets import has_ipv6
@@ -20,6 +26,7 @@ from turnout.conformance.sockets import has_ipv6
 pytestmark = pytest.mark.timeout(280)
 
 WORKER = ROOT / "tests" / "conformance_worker.py"
+PATH = str(ROOT / "src")
 IPV6 = has_ipv6()
 AT_ONCE = 16
 """Sessions side by side: they wait most of the time."""
@@ -27,22 +34,45 @@ PATIENCE = 0.5
 """What a broken worker does not do is not waited for at length."""
 
 
+class ForkedProgram(Program):
+    """A Python program, forked off a process with its imports: their time is most of what a session takes."""
+
+    def _started(self) -> subprocess.Popen[Any]:
+        *assigned, arguments = " ".join(self._command).removeprefix("env ").partition(sys.executable)
+        more = dict(each.split("=", 1) for each in assigned[0].split())
+        with self._output.open("ab") as file:
+            return Forked(
+                arguments.split(),
+                env={**self._environment, "PYTHONPATH": PATH, **more},
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_runner, "Program", ForkedProgram)
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def test_the_python_worker_passes_every_session(project: Project) -> None:
-    program = f"{sys.executable} -m turnout.worker.conformance"
-    done = project.run("conformance", "--cmd", program, "--patience", "3", "--jobs", "8")
-    assert done.code == 0, done.out + done.err
-    lines = done.out.splitlines()
+@pytest.mark.usefixtures("forked")
+def test_the_python_worker_passes_every_session(capsys: pytest.CaptureFixture[str]) -> None:
+    code = conformance(cmd=f"{sys.executable} -m turnout.worker.conformance", patience=3.0, jobs=AT_ONCE)
+    said = capsys.readouterr()
+    assert code == 0, said.out + said.err
+    lines = said.out.splitlines()
     assert lines[-1].split("  ") == (
         [f"{len(sessions())} passed"] if IPV6 else [f"{len(sessions()) - 1} passed", "1 skipped"]
     )
     assert [line.split()[0] for line in lines[:-2]] == [each.name for each in sessions()]
 
 
+@pytest.mark.usefixtures("forked")
 def test_the_worker_that_is_broken_below_passes_every_session_as_long_as_it_is_whole() -> None:
     with ThreadPoolExecutor(AT_ONCE) as threads:
         outcomes = list(threads.map(lambda each: play(each, [sys.executable, str(WORKER)], patience=3.0), sessions()))
@@ -55,6 +85,7 @@ def outcome_of(name: str) -> Outcome:
     return play(sessions([DEFECTS[name].session])[0], command, PATIENCE)
 
 
+@pytest.mark.usefixtures("forked")
 def test_every_defect_of_a_worker_is_caught_and_the_reason_is_given() -> None:
     with ThreadPoolExecutor(AT_ONCE) as threads:
         outcomes = dict(zip(DEFECTS, threads.map(outcome_of, DEFECTS), strict=True))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.forked import run_forked
 from tools import reference
 from turnout import Runner, errors
 from turnout.authoring.yaml.compiler import compile_file
@@ -57,17 +58,10 @@ def test_the_examples_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
     # Not the page's own name: a program called types.py would hide a module of the standard library.
     program = tmp_path / f"page_{page.stem}.py"
     program.write_text("\n".join(lines) + "\n")
-    done = subprocess.run(
-        [sys.executable, program.name],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, f"{named(page)}:\n{done.stdout}\n{done.stderr}"
-    assert "Traceback" not in done.stderr, done.stderr
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    code, out, err = run_forked([program.name], cwd=tmp_path, env=environment, timeout=100)
+    assert code == 0, f"{named(page)}:\n{out}\n{err}"
+    assert "Traceback" not in err, err
 
 
 YAML_PAGES = [DOCS / "how-to/yaml-workflows.md", DOCS / "how-to/coming-from/dagu.md"]

@@ -50,6 +50,15 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.fixture(scope="module")
+def program(go: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The worker, built once for all tests here."""
+    file = str(tmp_path_factory.mktemp("go") / "worker")
+    built = run(go, "build", "-o", file, "./conformance")
+    assert built.returncode == 0, built.stderr
+    return file
+
+
 def test_the_go_worker_keeps_its_own_tests(go: str) -> None:
     vetted = run(go, "vet", "./...")
     assert vetted.returncode == 0, vetted.stderr
@@ -88,17 +97,14 @@ def test_a_program_elsewhere_fetches_the_module_and_builds_with_it(go: str, tmp_
     assert (tmp_path / "modules" / f"{module}@v0.1.0" / "LICENSE").is_file()
 
 
-def test_the_go_worker_keeps_the_protocol_in_every_session(go: str, tmp_path: Path) -> None:
-    program = tmp_path / "worker"
-    built = run(go, "build", "-o", str(program), "./conformance")
-    assert built.returncode == 0, built.stderr
+def test_the_go_worker_keeps_the_protocol_in_every_session(program: str) -> None:
     done = run(
         sys.executable,
         "-m",
         "turnout",
         "conformance",
         "--cmd",
-        str(program),
+        program,
         "--patience",
         "4",
         "--jobs",
@@ -114,13 +120,11 @@ def test_the_go_worker_keeps_the_protocol_in_every_session(go: str, tmp_path: Pa
 
 
 @WAYS
-def test_the_go_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(go: str, tmp_path: Path, keys: Any) -> None:
-    built = run(go, "build", "-o", str(tmp_path / "worker"), "./conformance")
-    assert built.returncode == 0, built.stderr
-    encrypted_round([str(tmp_path / "worker")], tmp_path, environment(), own=keys)
+def test_the_go_worker_works_for_a_hub_with_keys_until_its_key_is_revoked(
+    program: str, tmp_path: Path, keys: Any
+) -> None:
+    encrypted_round([program], tmp_path, environment(), own=keys)
 
 
-def test_a_go_worker_with_a_key_that_is_not_listed_ends_and_says_why(go: str, tmp_path: Path) -> None:
-    built = run(go, "build", "-o", str(tmp_path / "worker"), "./conformance")
-    assert built.returncode == 0, built.stderr
-    refused_round([str(tmp_path / "worker")], tmp_path, environment())
+def test_a_go_worker_with_a_key_that_is_not_listed_ends_and_says_why(program: str, tmp_path: Path) -> None:
+    refused_round([program], tmp_path, environment())

@@ -10,12 +10,14 @@ import pytest
 
 from tests.conformance.store_rows import OWNER, WORKFLOW, begin, claim_one, insert, new_run, update
 from turnout.contracts.store import Store
+from turnout.model.limit_declarations import LimitDeclaration
 from turnout.model.limits import LimitSize, LimitUse
 from turnout.model.names import new_run_id
 from turnout.model.reasons import LIMIT
 from turnout.model.rows import RunRow, RunWrite, TaskRow
 from turnout.model.slots import AGEING_INTERVAL, RUN, SlotRequest
 from turnout.model.states import RunState, TaskState
+from turnout.store.slot_admission import MAX_EXAMINED
 
 
 def use(name: str = "db", at_most: int | None = 1, rate: int | None = None, per: float = 1.0) -> LimitUse:
@@ -176,6 +178,40 @@ def test_of_different_declared_sizes_the_smallest_is_in_force(store: Store) -> N
     assert found.conflict and (found.at_most, found.held, found.waiting) == (1, 1, 2)
 
 
+def declared(workflow: str, at_most: int, name: str = "db") -> LimitDeclaration:
+    return LimitDeclaration(
+        workflow=workflow, declared=name, place=f"workflow {workflow!r}", at_most=at_most, rate=None, per=1.0
+    )
+
+
+def test_the_smallest_size_that_any_workflow_declares_is_in_force_before_anything_of_it_is_open(store: Store) -> None:
+    begin(store)
+    store.put_limit_declarations({"one": [declared("one", 1)]})
+    both = store.put_limit_declarations({"three": [declared("three", 3)], "none": []})
+    assert [(each.workflow, each.at_most) for each in both] == [("one", 1), ("three", 3)]
+    (idle,) = store.limits()
+    assert idle.conflict and (idle.name, idle.at_most, idle.held) == ("db", 1, 0)
+    runs = [queue(store, use(at_most=3)) for _ in range(3)]
+    assert granted(store) == runs[:1]
+    (found,) = store.limits()
+    assert found.conflict and (found.at_most, found.held, found.waiting) == (1, 1, 2)
+    detail = store.limit("db")
+    assert detail is not None and [each.place for each in detail.declarations] == ["workflow 'one'", "workflow 'three'"]
+    store.put_limit_sizes({"db": LimitSize(2)})
+    assert granted(store) == runs[1:2] and not store.limits()[0].conflict
+
+
+def test_a_size_that_is_not_declared_any_more_does_not_count(store: Store) -> None:
+    begin(store)
+    store.put_limit_declarations({"one": [declared("one", 1)], "three": [declared("three", 3)]})
+    runs = [queue(store, use(at_most=3)) for _ in range(3)]
+    assert granted(store) == runs[:1]
+    store.put_limit_declarations({"one": [declared("one", 2)]})
+    assert granted(store) == runs[1:2]
+    store.put_limit_declarations({}, ["one"])
+    assert granted(store) == runs[2:] and not store.limits()[0].conflict
+
+
 def test_a_limit_shows_its_holders_and_its_waiters_with_their_positions(store: Store) -> None:
     begin(store)
     holder = queue(store, use())
@@ -314,6 +350,96 @@ def test_runs_and_tasks_share_a_limit(store: Store) -> None:
     assert store.request_slots([ask(task)]).granted == []
     found = store.limit("db")
     assert found is not None and [each.task for each in (*found.holders, *found.waiters)] == [None, "a"]
+
+
+# -- slots that are shared --------------------------------------------------------------------------------------
+def wait_for_children(store: Store, run_id: str) -> None:
+    """Claims a run that has its slots, and starts the task that has child runs."""
+    loaded = claim_one(store, OWNER, run_id, 1000)
+    assert loaded is not None and loaded.run.epoch == 1
+    row = TaskRow(pos=0, state=TaskState.RUNNING, was=TaskState.PENDING, was_attempt=0, attempt=1, seq=10)
+    assert store.commit([update(run_id, row)])[0].applied
+
+
+def end_parent(store: Store, run_id: str) -> None:
+    row = TaskRow(pos=0, state=TaskState.CANCELLED, was=TaskState.RUNNING, was_attempt=1, attempt=1, seq=90)
+    moved = RunRow(state=RunState.CANCELLED, was=RunState.RUNNING)
+    assert store.commit([update(run_id, row, run=moved)])[0].applied
+
+
+def call(store: Store, parent: str, *limits: LimitUse) -> str:
+    """A child run that waits for these limits."""
+    return queue(store, *limits, parent_run=parent, parent_pos=0, parent_attempt=1)
+
+
+@pytest.fixture
+def parent(store: Store) -> str:
+    """A run that holds the only slot, and waits for child runs."""
+    begin(store)
+    run_id = queue(store, use())
+    assert granted(store) == [run_id]
+    wait_for_children(store, run_id)
+    return run_id
+
+
+def test_a_child_run_shares_the_slot_of_its_parent_and_counts_once(store: Store, parent: str) -> None:
+    child, other = call(store, parent, use()), queue(store, use())
+    assert granted(store) == [child]
+    found = store.limit("db")
+    assert found is not None and (found.limit.held, found.limit.waiting) == (1, 1)
+    assert [(each.run_id, each.shared_with) for each in found.holders] == [(parent, None), (child, parent)]
+    assert [each.shared_with for each in store.limits_of(child)] == [parent]
+    end(store, child)
+    assert granted(store) == []
+    end_parent(store, parent)
+    assert granted(store) == [other]
+
+
+def test_a_grandchild_shares_the_slot_of_a_run_above_its_parent_one_at_a_time(store: Store, parent: str) -> None:
+    middle = new_run(parent_run=parent, parent_pos=0, parent_attempt=1)
+    insert(store, middle)
+    first, second = call(store, middle.run_id, use()), call(store, middle.run_id, use())
+    assert granted(store) == [first]
+    wait_for_children(store, first)
+    below = call(store, first, use())
+    assert granted(store) == [below]
+    end(store, below)
+    assert granted(store) == []
+    end_parent(store, first)
+    assert granted(store) == [second]
+
+
+def test_a_slot_is_held_by_what_shares_it_although_the_run_that_it_was_given_to_has_ended(
+    store: Store, parent: str
+) -> None:
+    child = call(store, parent, use())
+    assert granted(store) == [child]
+    other = queue(store, use())
+    end_parent(store, parent)
+    assert granted(store) == [] and [each.held for each in store.limits()] == [1]
+    end(store, child)
+    assert granted(store) == [other]
+
+
+def test_a_child_run_far_behind_in_the_queue_gets_the_slot_of_its_parent(store: Store, parent: str) -> None:
+    insert(store, *(queued(use(), priority=9) for _ in range(MAX_EXAMINED + 1)))
+    child = call(store, parent, use())
+    assert granted(store) == [child]
+
+
+def test_a_task_shares_the_slot_of_its_run(store: Store) -> None:
+    begin(store)
+    run = queue(store, use())
+    assert granted(store) == [run]
+    loaded = claim_one(store, OWNER, run, 1000)
+    assert loaded is not None
+    (task,) = ready(store)
+    row = TaskRow(pos=0, state=TaskState.READY, was=TaskState.PENDING, seq=10)
+    assert store.commit([update(run, row)])[0].applied
+    assert store.request_slots([ask(task), ask(run)]).granted == [(run, 0)]
+    assert list(store.granted_tasks([run, task])) == [(run, 0, 1)]
+    assert [(each.task, each.shared_with) for each in store.limits_of(run)] == [(None, None), ("a", run)]
+    assert store.request_slots([ask(run, 1)]).granted == []
 
 
 @pytest.mark.parametrize("name", ["ü" * 100, "a'b\"c", "customer-${x}"])

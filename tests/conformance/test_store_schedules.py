@@ -165,6 +165,30 @@ def test_a_decision_that_cannot_be_carried_out_becomes_a_skip(store: Store) -> N
     assert (refused.outcome, refused.reason, refused.state) == ("skipped", "invalid_input{n}", "closed")
 
 
+def test_due_times_that_are_skipped_one_after_the_other_for_one_reason_are_one_entry(store: Store) -> None:
+    made = put(store)
+    run_id = fire(store, made, START + HOUR)
+    for hours in (2, 3, 4):
+        store.record_turns([turn(fresh(store, made), START + hours * HOUR, unfinished=[run_id])])
+    skipped, fired = store.schedule_decisions(made.id)
+    assert (skipped.reason, skipped.due_times) == (f"overlap{{{run_id}}}", 3)
+    assert (skipped.due_at, skipped.last_due_at) == (START + 2 * HOUR, START + 4 * HOUR)
+    assert fired.run_id == run_id
+    store.record_turns([turn(fresh(store, made), START + 5 * HOUR, unfinished=["another"])])
+    assert [each.due_times for each in store.schedule_decisions(made.id)] == [1, 3, 1]
+
+
+def test_refused_due_times_in_a_row_are_one_entry_without_a_run(store: Store) -> None:
+    made = put(store)
+    for hours in (1, 2, 3):
+        fire(store, fresh(store, made), START + hours * HOUR)
+        (pending,) = store.pending_decisions()
+        store.refuse_decision(pending.id, "unknown_queue{nightly}")
+    (only,) = store.schedule_decisions(made.id)
+    assert (only.outcome, only.due_times, only.run_id) == ("skipped", 3, None)
+    assert (only.due_at, only.last_due_at) == (START + HOUR, START + 3 * HOUR)
+
+
 def test_activity_lists_runs_that_have_not_begun_or_not_ended(store: Store) -> None:
     made = put(store, msgspec.structs.replace(HOURLY, overlap="queue"))
     first = fire(store, made, START + HOUR)

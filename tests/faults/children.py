@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import turnout
-from tests.faults.scale import PATIENCE
+from tests.faults.scale import PATIENCE, start_python
 
 PROGRAM = Path(__file__).with_name("program.py")
 
@@ -62,7 +61,7 @@ class Child:
         options: dict[str, Any],
         more: dict[str, str] | None = None,
     ) -> None:
-        command = [sys.executable, str(PROGRAM), mode]
+        command = [str(PROGRAM), mode]
         for name, value in options.items():
             command += [f"--{name.replace('_', '-')}", json.dumps(value) if isinstance(value, dict) else str(value)]
         self.log = executions.path.with_name(f"child{number}.log")
@@ -75,7 +74,7 @@ class Child:
             **(more or {}),
         }
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+            self.process = start_python(command, env=environment, stdout=subprocess.PIPE, stderr=log)
         self.pid = self.process.pid
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -288,6 +288,37 @@ def limited_step(key: str, seconds: float) -> str:
     return limited_body.options(limits=[Limit("shared", at_most=3)])(key, seconds)
 
 
+@task
+def limited_member(key: str, member: str, seconds: float, info: TaskInfo) -> str:
+    record(f"{key}-{member}", info)
+    span("begin", f"{key}-{member}")
+    time.sleep(random.random() * seconds)
+    span("end", f"{key}-{member}")
+    return key
+
+
+@workflow(limits=[Limit("shared", at_most=3)])
+def limited_child(key: str, member: str, seconds: float) -> str:
+    return limited_member(key, member, seconds)
+
+
+@workflow
+def limited_grandchild(key: str, seconds: float) -> str:
+    return limited_member.options(limits=[Limit("shared", at_most=3)])(key, "c", seconds)
+
+
+@workflow
+def unlimited_child(key: str, seconds: float) -> str:
+    return limited_grandchild(key, seconds)
+
+
+@workflow(limits=[Limit("shared", at_most=3)])
+def limited_family(key: str, seconds: float) -> tuple[str, ...]:
+    """Two of its child runs, and a task of a grandchild, need slots of the limit that it holds one of."""
+    members = (limited_child(key, "a", seconds), limited_child(key, "b", seconds))
+    return (*members, unlimited_child(key, seconds))
+
+
 @workflow
 def rated_step(key: str, seconds: float) -> str:
     return limited_body.options(limits=[Limit("paced", rate=10, per="1s")])(key, seconds)
@@ -346,7 +377,7 @@ WORKFLOWS: dict[str, Workflow[..., Any]] = {
     each.name: each
     for each in (
         *(chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned, stamped),
-        *(limited, limited_step, rated_step),
+        *(limited, limited_step, limited_family, rated_step),
     )
 }
 

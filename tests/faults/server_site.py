@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ import httpx
 
 import turnout
 from tests.faults.children import eventually
-from tests.faults.scale import PATIENCE
+from tests.faults.scale import PATIENCE, start_python
 from tests.faults.workers import free_addresses
 
 LOCAL_LINES, REMOTE_LINES = 25, 60
@@ -108,19 +107,19 @@ class ServerSite:
         (folder / "numbered.yaml").write_text(STEPS)
         (folder / "counting.py").write_text(TASKS)
         (folder / "turnout.toml").write_text(CONFIG.format(hub=self.hub))
-        self._started: list[subprocess.Popen[bytes]] = []
+        self._started: list[subprocess.Popen[str]] = []
         self.server = self.start_server()
         self.worker = self._start("worker", "--connect", self.hub, "--import", "counting", "--concurrency", "64")
 
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def _start(self, *arguments: str) -> subprocess.Popen[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TURNOUT_")}
         environment |= {
             "PYTHONPATH": f"{Path(turnout.__file__).parents[1]}:{self.folder}",
             "NUMBERED_FILE": str(self._printed),
         }
         with (self.folder / f"{arguments[0]}{len(self._started)}.log").open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "turnout", *arguments],
+            process = start_python(
+                ["-m", "turnout", *arguments],
                 cwd=self.folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -130,7 +129,7 @@ class ServerSite:
         self._started.append(process)
         return process
 
-    def start_server(self) -> subprocess.Popen[bytes]:
+    def start_server(self) -> subprocess.Popen[str]:
         """Starts it at once after the one before was killed; ``until_ready`` waits for it."""
         port = self.api.rpartition(":")[2]
         self.server = self._start("server", "--insecure-local", "--port", port, "--database", self.url)

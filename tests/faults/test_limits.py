@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.children import Child, Children, eventually
+from tests.faults.guarantees import check_history
 from tests.faults.outcomes import all_completed
 from tests.faults.scale import scaled
 from turnout.contracts.store import Store
@@ -18,6 +19,7 @@ from turnout.store import connect
 
 RUNS, KILLS = scaled(60, 500), scaled(4, 40)
 STEPS, STEP_KILLS = scaled(40, 300), scaled(3, 25)
+FAMILIES, FAMILY_KILLS = scaled(15, 150), scaled(3, 25)
 RATED = scaled(35, 150)
 AT_MOST, RATE = 3, 10
 QUICK = {"heartbeat": 0.5, "lease": 3.0, "self_fence": 2.0, "sweep": 0.3}
@@ -110,6 +112,32 @@ def test_a_limit_of_three_over_two_orchestrators_holds_while_they_are_killed(
     print(f"{runs} runs, {kills} kills: at most {most} at once")
     assert most == AT_MOST
     all_completed(postgres_children.url, postgres_children.executions, runs, kills=kills)
+    with opened(postgres_children.url) as store:
+        eventually("no slot is held any more", lambda: store.admit_waiting() and not _held(store))
+
+
+def test_runs_share_their_slots_with_their_children_while_orchestrators_are_killed(
+    postgres_children: Children, tmp_path: Path
+) -> None:
+    chance, spans, members = random.Random(17), Spans(tmp_path), 3 * FAMILIES
+    servers = [postgres_children.start("serve", settings=QUICK) for _ in range(2)]
+    submitter = postgres_children.start(
+        "submit", workflow="limited_family", runs=FAMILIES, seconds=0.06, window=FAMILIES, drives=0, settings=QUICK
+    )
+    for number in range(FAMILY_KILLS):
+        wanted = (number + 1) * members // (FAMILY_KILLS + 1)
+        eventually(f"{wanted} bodies began", lambda: len(postgres_children.executions) >= wanted)  # noqa: B023
+        gone = chance.randrange(2)
+        kill(spans, servers[gone])
+        servers[gone] = postgres_children.start("serve", settings=QUICK)
+    assert submitter.finished() == {"completed": FAMILIES}
+
+    most = spans.most_at_once()
+    print(f"{FAMILIES} families, {FAMILY_KILLS} kills: at most {most} of their bodies at once")
+    assert most == AT_MOST
+    assert len(postgres_children.executions.per_task()) == members
+    ledger = check_history(postgres_children.url)
+    assert {run.state for run in ledger.runs.values()} == {"completed"} and len(ledger.runs) == 5 * FAMILIES
     with opened(postgres_children.url) as store:
         eventually("no slot is held any more", lambda: store.admit_waiting() and not _held(store))
 

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ import turnout
 from tests.faults.children import Executions, eventually
 from tests.faults.guarantees import check_history
 from tests.faults.pubsub_program import TASKS, chain, expected, recording, settings_of
-from tests.faults.scale import PATIENCE, scaled
+from tests.faults.scale import PATIENCE, scaled, start_python
 from tests.proxies.pubsub import HARMS, PubSubProxy
 from turnout import Runner
 from turnout.executors.pubsub.executor import ZmqPubSubExecutor
@@ -40,13 +39,12 @@ class Program:
         environment = os.environ | {"PYTHONPATH": f"{Path(turnout.__file__).parents[1]}:{ROOT}"}
         self.log = log
         with log.open("ab") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.pubsub_program", mode, json.dumps(options)],
+            self.process = start_python(
+                ["-m", "tests.faults.pubsub_program", mode, json.dumps(options)],
                 cwd=ROOT,
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                text=True,
             )
         assert self.said() == "ready", log.read_text()[-4000:]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from pathlib import Path
 import turnout
 from tests.faults.children import eventually
 from tests.faults.guarantees import check_history, query
-from tests.faults.scale import scaled
+from tests.faults.scale import scaled, start_python
 
 SERVERS = 3
 SCHEDULES = scaled(10, 100)
@@ -31,8 +30,8 @@ class Servers:
     def __init__(self, url: str, folder: Path) -> None:
         self.file = folder / "written"
         self._url, self._folder = url, folder
-        self._started: list[subprocess.Popen[bytes]] = []
-        self.running: list[subprocess.Popen[bytes]] = []
+        self._started: list[subprocess.Popen[str]] = []
+        self.running: list[subprocess.Popen[str]] = []
 
     def start(self) -> None:
         environment = os.environ | {
@@ -40,13 +39,13 @@ class Servers:
             "TURNOUT_SCHEDULED_COUNT": str(SCHEDULES),
             "PYTHONPATH": str(Path(turnout.__file__).parents[1]),
         }
-        command = [sys.executable, "-m", "turnout", "orchestrate", str(FLOWS), "--database", self._url, "--quiet"]
+        command = ["-m", "turnout", "orchestrate", str(FLOWS), "--database", self._url, "--quiet"]
         with (self._folder / f"server{len(self._started)}.log").open("wb") as log:
-            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=self._folder)
+            process = start_python(command, env=environment, stdout=log, stderr=log, cwd=self._folder)
         self._started.append(process)
         self.running.append(process)
 
-    def kill(self, process: subprocess.Popen[bytes]) -> None:
+    def kill(self, process: subprocess.Popen[str]) -> None:
         process.kill()
         process.wait()
         self.running.remove(process)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from tests.faults.guarantees import Ledger, query
 from tests.faults.languages import Program
+from tests.faults.scale import start_python
 
 
 class Noted(NamedTuple):
@@ -57,8 +58,11 @@ class WorkerProcess:
             "TURNOUT_FAULTS_FILE": str(notes.path),
         }
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                program.command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            self.process = (
+                start_python(program.command[1:], env=environment, **streams)
+                if program.language == "python"
+                else subprocess.Popen(program.command, env=environment, text=True, **streams)
             )
         self.pid = self.process.pid
 

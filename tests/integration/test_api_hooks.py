@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from tests.kit.api import RunningApi, running_api
 from tests.kit.api_flows import FLOWS
 from turnout import Context, Workflow, task
+from turnout.model.access import digest_of
 from turnout.model.webhook_signature import github_signature, standard_signature
 from turnout.runner.server_settings import ServerSettings
 from turnout.server.failure_limit import MAX_FAILURES
@@ -124,13 +127,13 @@ def test_a_signed_webhook_takes_signed_bodies_only(
         headers = {"Content-Type": "application/json", "X-Hub-Signature-256": signature}
         return httpx.post(f"{api.url}{hook['path']}", content=body, headers=headers)
 
-    missing = send(github_signature("s3cret", body))
-    assert (missing.status_code, missing.json()["code"]) == (503, "webhook_secret_unresolved")
-    assert "HOOK_KEY" in caplog.text
+    unset = send(github_signature("s3cret", body))
+    assert "the variable 'HOOK_KEY' is not set here" in caplog.text
     monkeypatch.setenv("HOOK_KEY", "s3cret")
     assert send(github_signature("s3cret", body)).status_code == 202
     wrong = send(github_signature("guess", body))
     assert (wrong.status_code, wrong.json()["code"]) == (403, "bad_signature")
+    assert unset.json() == {**wrong.json(), "request_id": unset.json()["request_id"]}, "the answer tells nothing"
     assert deliver(api, hook, {"n": 1}).json()["code"] == "bad_signature"
     assert "s3cret" not in caplog.text
 
@@ -145,6 +148,18 @@ def test_a_standard_signature_with_a_secret_from_a_file(api: RunningApi, tmp_pat
         f"{api.url}{hook['path']}", content=body, headers={"Content-Type": "application/json", **headers}
     )
     assert (answer.status_code, answer.json()["code"]) == (403, "stale_signature")
+
+
+def test_an_answer_does_not_tell_which_files_the_server_has(api: RunningApi, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cret")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    os.mkfifo(tmp_path / "pipe")
+    answers = set[tuple[int, str, str]]()
+    for name in ("key", "missing", "binary", "pipe", "."):
+        hook = made(api, name=f"reads {name}", signature={"secret": f"file:{tmp_path}/{name}"})
+        answer = deliver(api, hook, {"n": 1}, X_Hub_Signature_256=github_signature("guess", b"{}"))
+        answers.add((answer.status_code, answer.json()["code"], answer.json()["detail"]))
+    assert len(answers) == 1 and answers.pop()[:2] == (403, "bad_signature")
 
 
 # -- what does not fit ------------------------------------------------------------------------------------------------
@@ -164,6 +179,36 @@ def test_a_body_that_does_not_fit_the_parameters_starts_nothing(
     answer = deliver(api, made(api), body)
     assert (answer.status_code, answer.json()["code"]) == (422, code)
     assert words in answer.json()["detail"] and len(api.core.store.runs(limit=1_000)) == before
+
+
+def test_a_body_that_is_nested_too_deeply_is_refused_on_every_path(api: RunningApi) -> None:
+    hook = made(api, "kept")
+    for depth in (101, 800, 4_500):
+        body = b'{"label":' + b"[" * depth + b"]" * depth + b"}"
+        run = b'{"workflow": "kept", "input": ' + body + b"}"
+        definition = b'{"text": ' + body + b"}"
+        headers = {"Content-Type": "application/json"}
+        author = api.client("author")
+        answers = [
+            httpx.post(f"{api.url}{hook['path']}", content=body, headers=headers, timeout=20),
+            author.post("/api/v1/runs", content=run, headers=headers),
+        ]
+        if depth > 1_000:
+            answers.append(author.post("/api/v1/hooks", content=definition, headers=headers))
+        for answer in answers:
+            assert (answer.status_code, answer.json()["code"]) == (422, "json_depth"), answer.text
+
+
+def test_a_sender_is_not_told_the_names_of_other_workflows(api: RunningApi, caplog: pytest.LogCaptureFixture) -> None:
+    hook = made(api)
+    store = api.core.store
+    stored = store.webhooks()[0]
+    token = "th_of_a_workflow_that_is_gone"
+    store.add_webhook(msgspec.structs.replace(stored, id="gone", name="gone", workflow="nosuch"), digest_of(token))
+    answer = deliver(api, {**hook, "path": f"{HOOKS}/{token}"}, {"n": 1})
+    assert (answer.status_code, answer.json()["code"]) == (404, "workflow_not_found")
+    assert "twice" not in answer.text and "nosuch" not in answer.text
+    assert "there is no workflow 'nosuch'" in caplog.text
 
 
 def test_a_body_that_is_no_json_or_too_large_is_refused(api: RunningApi) -> None:

@@ -11,9 +11,10 @@ import pytest
 from tests.kit.api import RunningApi, running_api
 from tests.kit.waiting import until
 from turnout import Schedule, task, workflow
-from turnout.cli.app import app
+from turnout.cli.app import application
 from turnout.cli.failure import exit_code
-from turnout.errors import TurnoutError
+from turnout.cli.on_database import DatabaseSchedules
+from turnout.errors import ScheduleError, TurnoutError
 
 SCHEDULES = "/api/v1/schedules"
 
@@ -38,11 +39,23 @@ def scheduled_often(day: str) -> str:
     return count(day)
 
 
+@workflow(schedule=Schedule(every="1h", params={"day": "x"}), queue="nosuch")
+def scheduled_refused(day: str) -> str:
+    return count(day)
+
+
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApi]:
     url = f"sqlite:///{tmp_path_factory.mktemp('api')}/turnout.db"
     workflows = [scheduled_report, scheduled_often]
     with running_api(url, workflows=workflows, schedules=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApi]:
+    url = f"sqlite:///{tmp_path_factory.mktemp('refusing')}/turnout.db"
+    with running_api(url, workflows=[scheduled_refused], schedules=True) as running:
         yield running
 
 
@@ -104,12 +117,35 @@ def test_a_pause_is_skipped_when_it_ends(api: RunningApi) -> None:
     assert post(api, f"/{id}/resume") == resumed
 
 
+def test_a_fire_that_the_workflow_would_refuse_is_refused_at_once(refusing: RunningApi) -> None:
+    [found] = get(refusing, workflow="scheduled_refused")["schedules"]
+    answer = post(refusing, f"/{found['id']}/fire", status=422)
+    assert answer["code"] == "unknown_queue" and "[queues.nosuch]" in answer["detail"]
+    assert get(refusing, f"/{found['id']}/decisions")["decisions"] == []
+
+
+def test_a_fire_on_a_database_waits_for_the_server_that_refuses_it(refusing: RunningApi) -> None:
+    with pytest.raises(ScheduleError) as raised:
+        DatabaseSchedules(refusing.core.url).fire("scheduled_refused")
+    assert raised.value.code == "unknown_queue" and "[queues.nosuch]" in raised.value.message
+    [found] = get(refusing, workflow="scheduled_refused")["schedules"]
+    [refused] = get(refusing, f"/{found['id']}/decisions")["decisions"]
+    assert (refused["outcome"], refused["run_id"]) == ("skipped", None)
+    assert refused["reason"].startswith("unknown_queue{") and refused["reason"].endswith("to the configuration}")
+
+
 def test_a_schedule_that_is_fired_starts_a_run(api: RunningApi) -> None:
     id = nightly(api)
     run_id = post(api, f"/{id}/fire", status=202)["run_id"]
     until(lambda: (run := api.core.store.run(run_id)) is not None and run.row.state == "completed")
     newest = get(api, f"/{id}/decisions", outcome="fired")["decisions"][0]
     assert (newest["kind"], newest["run_id"], newest["outcome"]) == ("manual", run_id, "fired")
+
+
+def test_a_date_as_the_end_of_a_backfill_is_all_of_that_day(api: RunningApi) -> None:
+    body = {"first": "2026-03-28", "last": "2026-03-30", "dry_run": True}
+    preview = post(api, f"/{nightly(api)}/backfill", body, status=202)
+    assert [each["local"][:10] for each in preview["due_times"]] == ["2026-03-28", "2026-03-29", "2026-03-30"]
 
 
 def test_a_backfill_is_shown_first_and_starts_each_due_time_once(api: RunningApi) -> None:
@@ -165,7 +201,7 @@ def test_commands_do_the_same_on_a_database_and_on_a_server(
     place = ["--database", api.runner.url] if where == "database" else ["--server", api.url]
 
     def text(*words: str) -> str:
-        app(["schedules", *words, *place], standalone_mode=False)
+        application(["schedules"])(["schedules", *words, *place], standalone_mode=False)
         return capfd.readouterr().out
 
     def call(*words: str) -> Any:
@@ -179,6 +215,8 @@ def test_commands_do_the_same_on_a_database_and_on_a_server(
     assert call("pause", "scheduled_report/nightly")["paused"]
     assert "paused" in text("ls")
     assert not call("resume", "scheduled_report/nightly")["paused"]
+    assert [each["paused"] for each in call("pause", "--workflow", "scheduled_report")] == [True, True]
+    assert text("resume", "-w", "scheduled_report").count("acts next at") == 2
     fired = call("fire", "scheduled_often")["run_id"]
     until(lambda: api.core.store.run(fired))
     assert call("decisions", "scheduled_often", "--outcome", "fired")[0]["run_id"] == fired
@@ -192,6 +230,8 @@ def test_commands_do_the_same_on_a_database_and_on_a_server(
     for words, code in [
         (("fire", "nothing"), "schedule_not_found"),
         (("pause", "scheduled_report"), "ambiguous_schedule"),
+        (("pause",), "invalid_input"),
+        (("resume", "--workflow", "nothing"), "schedule_not_found"),
         (("backfill", "scheduled_often", "--from", "1990-01-01"), "backfill_too_large"),
     ]:
         with pytest.raises(TurnoutError) as raised:

@@ -23,7 +23,7 @@ GOOD = "description: Says hello\ntags: [nightly, team=data]\nsteps: [{name: hi, 
 YAML = {"Content-Type": "application/yaml"}
 NEW = {**YAML, "If-None-Match": "*"}
 
-own = Workflow("in_code", tasks=[shell("true", name="a")])
+own = Workflow("in_code", tasks=[shell("true", name="a")], schedule="0 3 * * *", timezone="Europe/Rome")
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +167,9 @@ def test_a_list_has_filters_pages_and_the_states_of_the_newest_runs(api: Running
     assert code(author.get(BASE, params={"q": "other", "cursor": page["next"]})) == (400, "foreign_cursor")
     in_code = author.get(BASE, params={"kind": "python"}).json()["workflows"]
     assert [(each["name"], each["origin"]) for each in in_code] == [("in_code", "code")]
+    (schedule,) = in_code[0]["schedules"]
+    assert (schedule["name"], schedule["expression"]) == ("start-1", "0 3 * * *")
+    assert (schedule["timezone"], schedule["overlap"]) == ("Europe/Rome", "skip")
 
 
 def test_a_workflow_is_read_with_its_parameters_tasks_and_graph(author: httpx.Client) -> None:
@@ -188,7 +191,8 @@ steps:
     assert parameter["schema"]["type"] == "integer" and parameter["schema"]["minimum"] == 1
     assert (parameter["required"], parameter["default"]) == (False, 3)
     assert found["edges"] == [{"from": "a", "to": "b"}] and found["tasks"][1]["timeout"] == 9
-    assert found["schedule"]["start"] == [{"cron": "0 2 * * *"}] and found["available"] and found["spec_version"]
+    assert [each["expression"] for each in found["schedules"]] == ["0 2 * * *"]
+    assert found["available"] and found["spec_version"]
 
 
 def test_versions_are_listed_and_read_with_their_texts(author: httpx.Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -133,6 +134,35 @@ def test_runs_of_an_earlier_version_find_its_sub_workflows_after_a_restart(make_
     assert run.result()["B"]["outputs"]["D"] == {"outputs": {"SAID": "inner"}}
     fresh = second.run(definitions(second).catalog.workflow("shared"))
     assert fresh["C"] == {"outputs": {"SAID": "new"}}
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("retried", ["", "retry_policy: {limit: 1, interval_sec: 1}\n"])
+def test_a_run_keeps_its_sub_workflows_if_only_these_have_changed(
+    make_runner: Make, tmp_path: Path, restarted: bool, retried: str
+) -> None:
+    wait = f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
+
+    def text(said: str) -> str:
+        outer = f"{retried}steps: [{{name: a, command: '{wait}'}}, {{name: b, call: outer, output: B}}]\n"
+        return (
+            f"{outer}---\nname: outer\nsteps: [{{name: c, call: inner, output: C}}]\n---\nname: inner\n{says(said)}\n"
+        )
+
+    runner = make_runner(definitions=FREE)
+    editor = definitions(runner).editor
+    editor.put("shared", text("old"), 0, "ada")
+    run_id = runner.submit(definitions(runner).catalog.workflow("shared")).id
+    until(lambda: runner.get(run_id).tasks()[0].state == "running")
+    editor.put("shared", text("new"), 1, "ada")
+    if restarted:
+        runner.close()
+        runner = make_runner(definitions=FREE)
+    (tmp_path / "go").touch()
+    run = runner.get(run_id)
+    assert run.wait(30) is RunState.COMPLETED
+    assert "old" in json.dumps(run.result()) and "new" not in json.dumps(run.result())
+    assert "new" in json.dumps(runner.run(definitions(runner).catalog.workflow("shared")))
 
 
 def test_a_failed_run_is_continued_once_after_a_restart(make_runner: Make, tmp_path: Path) -> None:

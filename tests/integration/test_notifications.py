@@ -81,6 +81,7 @@ def test_the_ends_that_are_named_are_sent(target: Target) -> None:
         found = {each.json["data"]["run_id"]: each for each in target.wait(2)}
         assert found[done.id].json == {
             "type": "run.completed",
+            "title": f"run {done.id} of fulfil has completed",
             "text": f"run {done.id} of fulfil has completed",
             "data": {
                 "run_id": done.id,
@@ -199,7 +200,7 @@ def test_a_target_that_hangs_delays_no_run(target: Target) -> None:
         assert running.run(made, 1) == 1, "the run has ended while its notification waits for an answer"
         target.wait()
         code, message, _ = failure(running)
-        assert code == "TimeoutError" and "0.4 s" in message
+        assert code == "request_timed_out" and "no complete answer within 0.4 s" in message
         go.set()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from turnout import Limit, Runner, task, workflow
-from turnout.errors import InvalidLimit
+from turnout.errors import InvalidInput, InvalidLimit
 from turnout.model.reasons import LIMIT, MAX_ACTIVE_STEPS
 from turnout.model.states import RunState, TaskState
 
@@ -297,3 +297,87 @@ def test_a_limit_is_shared_by_two_runners(make_runner: Callable[..., Runner], co
     runners = [make_runner(workflows=[shared]) for _ in range(2)]
     runs = [runners[number % 2].submit(shared, number) for number in range(12)]
     assert [run.result(20) for run in runs] == list(range(12)) and counted.most == 2
+
+
+# -- child runs ---------------------------------------------------------------------------------------------------
+def test_a_child_run_shares_the_slot_of_its_parent(runner: Runner, counted: Counted) -> None:
+    one = Limit("family", at_most=1)
+
+    @task
+    def body(number: int) -> int:
+        counted.work()
+        return number
+
+    @workflow(limits=[one])
+    def inner(number: int) -> int:
+        return body.options(limits=[one])(number)
+
+    @workflow(limits=[one])
+    def outer(numbers: list[int]) -> list[int]:
+        return inner.map(numbers)
+
+    runs = [runner.submit(outer, [1, 2, 3]) for _ in range(3)]
+    assert [run.result(30) for run in runs] == [[1, 2, 3]] * 3 and counted.most == 1
+
+
+def test_a_workflow_that_calls_another_of_the_same_queue_does_not_wait_for_itself(
+    store_url: str, tmp_path: Path
+) -> None:
+    @task
+    def body(number: int) -> int:
+        return number + 1
+
+    @workflow(queue="nightly", max_active_runs=1)
+    def inner(number: int) -> int:
+        return body(number)
+
+    @workflow(queue="nightly", max_active_runs=1)
+    def outer(number: int) -> int:
+        return inner(inner(number))
+
+    config = tmp_path / "turnout.toml"
+    config.write_text("[queues.nightly]\nmax_active_runs = 1\n")
+    with Runner(store_url, workflows=[outer], config=config) as runner:
+        runs = [runner.submit(outer, number) for number in range(3)]
+        assert [run.result(30) for run in runs] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one program", "two programs"])
+def test_the_smallest_declared_size_holds_for_workflows_that_declare_more(
+    make_runner: Callable[..., Runner], counted: Counted, caplog: pytest.LogCaptureFixture, together: bool
+) -> None:
+    @task
+    def body() -> None:
+        counted.work(0.05)
+
+    @workflow(limits=[Limit("db", at_most=1)])
+    def one() -> None:
+        body()
+
+    @workflow(limits=[Limit("db", at_most=3)])
+    def three() -> None:
+        body()
+
+    if together:
+        runner = make_runner(workflows=[one, three])
+    else:
+        make_runner(workflows=[one])
+        runner = make_runner(workflows=[three])
+    for run in [runner.submit(three) for _ in range(4)]:
+        run.result(20)
+    assert counted.most == 1
+    said = [each.getMessage() for each in caplog.records if "different sizes" in each.getMessage()]
+    assert len(said) == 1 and "1 at once by workflow 'one'; 3 at once by workflow 'three'" in said[0]
+
+
+def test_a_priority_beyond_the_bound_of_all_others_is_refused(runner: Runner) -> None:
+    @task
+    def body() -> None: ...
+
+    @workflow
+    def urgent() -> None:
+        body()
+
+    with pytest.raises(InvalidInput) as raised:
+        runner.submit_with(urgent, priority=1_001)
+    assert raised.value.code == "bad_priority"

@@ -229,6 +229,24 @@ def test_parameters_that_do_not_fit_any_more_are_a_skip_with_that_reason(store: 
     assert refused.reason.startswith("invalid_input{")
 
 
+def test_schedules_whose_runs_are_refused_are_in_the_log_from_the_start(
+    store: Store, store_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    @task
+    def nothing() -> None: ...
+
+    @workflow(schedule=Schedule(every=1), queue="nosuch")
+    def queued() -> None:
+        nothing()
+
+    with scheduled(store_url, queued):
+        assert "the schedules of public::embedded::queued start no runs" in caplog.text
+        found = decisions(store, lambda rows: settled(rows) and rows[-1].due_times >= 2)
+    assert [(each.outcome, each.run_id) for each in found] == [("skipped", None)]
+    assert found[0].reason.startswith("unknown_queue{") and "[queues.nosuch]" in found[0].reason
+    assert caplog.text.count("starts no run: unknown_queue") == 1
+
+
 def test_a_changed_expression_begins_from_now_and_a_removed_schedule_is_gone(store: Store, store_url: str) -> None:
     @task
     def nothing() -> None: ...

@@ -37,7 +37,7 @@ def flow() -> Workflow[..., Any]:
 
 
 def runner(url: str, made: Workflow[..., Any]) -> Runner:
-    return Runner(url, workflows=(made,), settings=QUIET, config=False)
+    return Runner(url, workflows=(made,), schedules=True, settings=QUIET, config=False)
 
 
 def keys(running: Runner) -> list[str]:
@@ -45,12 +45,12 @@ def keys(running: Runner) -> list[str]:
 
 
 def row(running: Runner) -> TriggerRow:
-    [found] = running.core.store.triggers()
+    [found] = running.triggers()
     return found
 
 
 def polled(running: Runner, polls: int = 1) -> TriggerRow:
-    until(lambda: running.core.store.triggers() and row(running).polls >= polls)
+    until(lambda: running.triggers() and row(running).polls >= polls)
     return row(running)
 
 
@@ -67,6 +67,15 @@ def test_each_key_starts_one_run_however_often_it_comes(sqlite_url: str) -> None
         assert keys(running) == ["trigger:new_orders:order-1", "trigger:new_orders:order-2"]
         assert (found.name, found.runs, found.failures) == (f"public::embedded::{made.name}::new_orders", 2, 0)
         assert new_orders.name == "new_orders"
+
+
+def test_a_runner_polls_only_if_it_is_asked_to(sqlite_url: str) -> None:
+    made, calls = flow(), list[int]()
+    kept = Trigger(lambda: calls.append(1) or [], every="100ms", workflow=made, name="unasked")
+    with Runner(sqlite_url, workflows=(made,), settings=QUIET, config=False) as running:
+        assert running.run(made, 1) == 1 and running.triggers() == [] and not calls
+    with runner(sqlite_url, made) as running:
+        assert polled(running).name.endswith(kept.name)
 
 
 def test_two_servers_that_get_the_same_key_at_once_start_one_run(postgres_url: str) -> None:
@@ -215,7 +224,7 @@ def test_the_key_of_an_event_is_text_that_can_be_stored() -> None:
 def api() -> Iterator[RunningApi]:
     made = flow()
     kept = Trigger(lambda: [Event("a", order=1)], every="1h", workflow=made, name="new_orders")
-    with running_api(workflows=(made,)) as running:
+    with running_api(workflows=(made,), schedules=True) as running:
         until(lambda: running.core.store.triggers() and running.core.store.triggers()[0].polls)
         yield running
     assert kept.every == 3600

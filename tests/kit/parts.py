@@ -54,10 +54,12 @@ from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
 from turnout.orchestration.upkeep.definitions import DefinitionUpdates, Refresh
 from turnout.orchestration.upkeep.inbox import Inbox
+from turnout.orchestration.upkeep.limit_declarations import DeclaredLimits
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
 from turnout.orchestration.upkeep.rebalance import Rebalance
 from turnout.orchestration.upkeep.shared_state import SharedState
+from turnout.orchestration.upkeep.stuck_runs import StuckRuns
 from turnout.orchestration.upkeep.sweeper import Notifications, Sweeper
 
 ME, OTHER = "session-1", "session-2"
@@ -334,7 +336,23 @@ class Parts:
             unknown_runs=self.unknown_runs,
             inbox=self.inbox,
             waiters=self.waiters,
-            shared=SharedState(self.definitions, self.schedules, self.limits),
+            shared=SharedState(self.definitions, self.schedules, self.limits, self.declared_limits, self.stuck_runs),
+            background=self.background,
+        )
+
+    @cached_property
+    def declared_limits(self) -> DeclaredLimits:
+        return DeclaredLimits(self.store, self.registry, self.background, configured=self.limit_sizes, enabled=False)
+
+    @cached_property
+    def stuck_runs(self) -> StuckRuns:
+        return StuckRuns(
+            self.store,
+            self.registry,
+            self.graphs,
+            self.session,
+            requests=RunRequests(self.registry, None, MAX_BYTES),
+            submissions=self.submissions,
             background=self.background,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from kit.runs import RunTable
 from turnout.errors import RunNotFound, StoreRejected
 from turnout.model.events import ExecutionResult
 from turnout.model.graph import Graph
+from turnout.model.limit_declarations import LimitDeclaration
 from turnout.model.names import split_task_id
 from turnout.model.retention import Deleted
 from turnout.model.rows import (
@@ -27,7 +28,8 @@ from turnout.model.rows import (
     TaskRow,
     WriteOutcome,
 )
-from turnout.model.slots import Admitted, SlotRequest
+from turnout.model.slot_admission import Admitted
+from turnout.model.slots import SlotRequest
 from turnout.model.states import RunState, TaskState
 
 
@@ -62,6 +64,7 @@ class MemoryStore:
         self.granted: dict[tuple[str, int, int], float] = {}
         """Tasks that have the slots of their limits, by run, position and attempt."""
         self.slot_requests: list[SlotRequest] = []
+        self.declared_limits: dict[str, Sequence[LimitDeclaration]] = {}
         self.admits: list[Admitted] = []
         """What the next calls that give slots return."""
         self.overdue: list[str] = []
@@ -264,6 +267,15 @@ class MemoryStore:
             if each.renews:
                 self.granted.pop((each.run_id, each.pos, each.attempt), None)
         return self.admits.pop(0) if self.admits else Admitted()
+
+    def put_limit_declarations(
+        self, declared: Mapping[str, Sequence[LimitDeclaration]], gone: Collection[str] = ()
+    ) -> list[LimitDeclaration]:
+        self._call("put_limit_declarations", tuple(sorted(declared)), tuple(sorted(gone)))
+        self.declared_limits = {
+            name: found for name, found in (self.declared_limits | dict(declared)).items() if name not in gone
+        }
+        return [each for found in self.declared_limits.values() for each in found]
 
     def runs_without_slots(self, run_ids: Sequence[str]) -> frozenset[str]:
         self._call("runs_without_slots", tuple(run_ids))

@@ -39,8 +39,12 @@ class ChildWorkflow(Protocol[P, R_co]):
 class ChildTask(Task[P, R]):
     """A workflow with options, to be called in another workflow's function: ``fulfil.options(retries=1)(order)``."""
 
-    def __init__(self, workflow: ChildWorkflow[P, R], options: TaskOptions | None = None) -> None:
+    def __init__(
+        self, workflow: ChildWorkflow[P, R], options: TaskOptions | None = None, *, local: bool = False
+    ) -> None:
         self.workflow = workflow
+        self.local = local
+        """True if the workflow is part of its caller's file: their versions change together."""
         self.function = workflow
         self.given = _sensible(checked(options or {}, workflow.name), workflow.name)
         self.waits_for = ()
@@ -82,7 +86,7 @@ class ChildTask(Task[P, R]):
 
     @property
     def body(self) -> Body:
-        return Body("workflow", self.ref)
+        return Body("workflow", self.ref, version=self.workflow.spec.version() if self.local else "")
 
     def _copy(self, **changes: Any) -> Task[P, R]:
         copy = super()._copy(**changes)

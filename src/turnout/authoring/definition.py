@@ -19,6 +19,7 @@ from turnout.errors import InputError, InvalidInput, InvalidWorkflow, WrongType
 from turnout.model.annotations import ConversionError
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
+from turnout.model.mail import SmtpSettings
 from turnout.model.notifications import Notify
 from turnout.model.retention import KeepRule
 from turnout.model.schedules import ScheduleSpec, params_at
@@ -186,6 +187,8 @@ class TaskDefaults(msgspec.Struct, frozen=True):
     """Notifications of every workflow, beside its own."""
     private_hosts: tuple[str, ...] = ()
     """Hosts of notifications that may be at private addresses."""
+    smtp: SmtpSettings | None = None
+    """The server that takes the mail of notifications."""
 
     def applied(self, spec: WorkflowSpec, tasks: Mapping[str, Task[..., Any]]) -> WorkflowSpec:
         """Returns the workflow with these defaults."""

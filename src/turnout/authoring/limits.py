@@ -55,3 +55,16 @@ def _spec(given: Any, what: str) -> LimitSpec:
                 code=BAD_LIMIT,
                 value=given,
             )
+
+
+def checked_queue(queue: Any, workflow: str) -> str:
+    """Returns the name of a workflow's queue; empty without one."""
+    if queue is None:
+        return ""
+    if not isinstance(queue, str) or not queue.strip():
+        raise InvalidWorkflow(
+            f"queue of workflow {workflow!r} is {queue!r}: write the name of a configured queue, or leave it out",
+            code=BAD_LIMIT,
+            field="queue",
+        )
+    return queue

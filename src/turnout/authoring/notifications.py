@@ -19,23 +19,28 @@ from turnout.authoring.task import Task
 from turnout.authoring.yaml.step_task import StepTask
 from turnout.errors import DefinitionError, InvalidWorkflow
 from turnout.model.annotations import TypeAdapter
+from turnout.model.durations import seconds
 from turnout.model.interpolation import Reference, Text, literal
-from turnout.model.names import hook_name
-from turnout.model.notifications import MAX_RETRY_DELAY, Notify, checked, url_reference
+from turnout.model.mail import SmtpSettings, recipients
+from turnout.model.names import DELIVERY, hook_name
+from turnout.model.notifications import MAX_RETRY_DELAY, Notify, Occasion, checked, url_reference
 from turnout.model.secret_reference import SecretReference
 from turnout.model.spec import Body, DictOf, FromParam, Hook, Param, TaskSpec, Template, WorkflowSpec
-from turnout.model.step import PARAMS, Fields, Interpolated, Request, Secret, StepSpec, Value
+from turnout.model.step import PARAMS, Fields, Interpolated, Mail, Request, Secret, StepSpec, Value
 from turnout.model.validation import validate
 
 DELIVER = "deliver"
 """The one task of a delivery."""
 EVENT = "event"
 """Its parameter."""
-URL, SECRET = "TURNOUT_NOTIFY_URL", "TURNOUT_NOTIFY_SECRET"
+URL, SECRET, PASSWORD = "TURNOUT_NOTIFY_URL", "TURNOUT_NOTIFY_SECRET", "TURNOUT_SMTP_PASSWORD"
 MAX_RESPONSE = 4_096
 """Bytes of an answer that are read."""
-RETRIED = (6, 7, 22)
-"""Exit codes of requests that a later attempt may not have: not found, no connection, an unexpected status."""
+RETRIED = (6, 7, 22, 28)
+"""Exit codes of requests and mails that a later attempt may not have: not found, no connection, an unexpected status or
+a refusal for now, no answer in time."""
+TIMEOUT_MARGIN = 10.0
+"""Seconds that an attempt has beyond the timeout of its request, for the start of a process."""
 NO_TYPES: Mapping[str, TypeAdapter] = MappingProxyType({})
 
 
@@ -60,12 +65,18 @@ def add_notifications(
     number = sum(isinstance(each, DeliveryTask) for each in tasks.values())
     for each in notify:
         number += 1
-        delivery = Delivery(each, package, "notify" if number == 1 else f"notify-{number}")
+        # All have one name, by which they are listed; their packages tell them apart.
+        delivery = Delivery(each, package if number == 1 else f"{package}.{number}", DELIVERY)
+        label = DELIVERY if number == 1 else f"{DELIVERY}-{number}"
         for on in each.on:
             task = DeliveryTask(delivery)
-            name = hook_name(on, delivery.name)
-            specs[name] = msgspec.structs.replace(task.spec(name), hook=Hook(on, takes_outcome=True))
+            name = hook_name(on, label)
+            specs[name] = msgspec.structs.replace(task.spec(name), hook=_hook(each, on))
             tasks[name] = task
+
+
+def _hook(notify: Notify, on: Occasion) -> Hook:
+    return Hook(on, takes_outcome=True, after=seconds(notify.after or 0.0) if on == "stuck" else 0.0)
 
 
 class Delivery:
@@ -99,7 +110,7 @@ class Delivery:
         self, tenant: str = "public", defaults: TaskDefaults = NO_DEFAULTS, *, remote_only: bool = False
     ) -> Definition:
         """Returns the definition; private hosts that the configuration names may be reached."""
-        task = delivery_task(self.notify, defaults.private_hosts)
+        task = delivery_task(self.notify, defaults)
         kwargs: dict[str, Template] = {PARAMS: DictOf({EVENT: FromParam(EVENT)})}
         made = msgspec.structs.replace(
             task.spec(DELIVER, kwargs=kwargs), full_name=f"{tenant}::{self.package}::{self.name}::{DELIVER}"
@@ -118,7 +129,7 @@ class Delivery:
 
     @property
     def tasks(self) -> Mapping[str, Task[..., Any]]:
-        return {DELIVER: delivery_task(self.notify, ())}
+        return {DELIVER: delivery_task(self.notify, NO_DEFAULTS)}
 
     def run(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise DefinitionError("a notification is sent at the end of a run, not by a call", code="not_called")
@@ -135,8 +146,31 @@ class DeliveryTask(ChildTask[..., Any]):
         return Body("workflow", self.ref, detached=True)
 
 
-def delivery_task(notify: Notify, private_hosts: tuple[str, ...]) -> StepTask:
+def delivery_task(notify: Notify, defaults: TaskDefaults) -> StepTask:
     """Returns the task that sends an event."""
+    timeout = seconds(notify.timeout)
+    to = recipients(notify.url)
+    if to is None:
+        step, shown = _request(notify, timeout, defaults.private_hosts), f"POST {notify.shown}"
+    else:
+        step, shown = _mail(to, timeout, defaults.smtp), notify.shown
+    return StepTask(
+        DELIVER,
+        step,
+        shown,
+        {
+            "retries": notify.retries,
+            "retry_delay": notify.retry_delay,
+            "backoff": "exponential",
+            "max_delay": MAX_RETRY_DELAY,
+            "jitter": 0.2,
+            "timeout": timeout + TIMEOUT_MARGIN,
+            "worker_selector": "local",
+        },
+    )
+
+
+def _request(notify: Notify, timeout: float, private_hosts: tuple[str, ...]) -> StepSpec:
     secrets: list[Secret] = []
     url: Text = literal(notify.url)
     if (place := url_reference(notify.url)) is not None:
@@ -154,22 +188,33 @@ def delivery_task(notify: Notify, private_hosts: tuple[str, ...]) -> StepTask:
         sign=None if notify.secret is None else (Reference(SECRET),),
         follow=False,
         max_response=MAX_RESPONSE,
+        timeout=timeout,
     )
-    step = StepSpec(actions=(request,), secrets=tuple(secrets), retry_codes=RETRIED)
-    return StepTask(
-        DELIVER,
-        step,
-        f"POST {notify.shown}",
-        {
-            "retries": notify.retries,
-            "retry_delay": notify.retry_delay,
-            "backoff": "exponential",
-            "max_delay": MAX_RETRY_DELAY,
-            "jitter": 0.2,
-            "timeout": notify.timeout,
-            "worker_selector": "local",
-        },
+    return StepSpec(actions=(request,), secrets=tuple(secrets), retry_codes=RETRIED)
+
+
+def _mail(to: tuple[str, ...], timeout: float, smtp: SmtpSettings | None) -> StepSpec:
+    mail = Mail(
+        to=to,
+        subject=(Reference(EVENT, ("title",)),),
+        text=(Reference(EVENT, ("text",)), "\n\n", Reference(EVENT, ("data",)), "\n"),
+        # The same in every attempt, so that a mailbox shows it once.
+        message_id=("<", Reference("TURNOUT_RUN_ID"), "@turnout>"),
+        timeout=timeout,
     )
+    if smtp is None:
+        return StepSpec(actions=(mail,))
+    mail = msgspec.structs.replace(
+        mail,
+        host=smtp.host,
+        port=smtp.port,
+        security=smtp.security,
+        sender=smtp.sender,
+        username=smtp.username,
+        password=None if smtp.password is None else (Reference(PASSWORD),),
+    )
+    known = () if smtp.password is None else (_secret(PASSWORD, SecretReference.parse(smtp.password, "password")),)
+    return StepSpec(actions=(mail,), secrets=known, retry_codes=RETRIED)
 
 
 def _secret(name: str, place: SecretReference) -> Secret:

@@ -18,6 +18,7 @@ from turnout.model.annotations import converter_of, strip_annotation
 from turnout.model.durations import seconds
 from turnout.model.inputs import Problem, examine, input_error
 from turnout.model.types import to_json_value
+from turnout.model.values import load_json
 
 TRUE = frozenset({"true", "yes", "on", "1"})
 FALSE = frozenset({"false", "no", "off", "0"})
@@ -125,7 +126,7 @@ def _read_enum(text: str, kind: type[Enum]) -> Any:
 def _json_or_text(text: str, annotation: Any) -> Any:
     """Returns the value of valid JSON, unless the annotation accepts the text itself."""
     try:
-        value = msgspec.json.decode(text)
+        value = load_json(text, "the parameter")
     except (msgspec.DecodeError, UnicodeEncodeError):
         return text
     if annotation is Any or not _fits(text, annotation):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, NoReturn, TypeAlias, get_args
 from zoneinfo import ZoneInfo
 
@@ -12,7 +14,7 @@ import msgspec
 from turnout.errors import InvalidWorkflow
 from turnout.model.cron import cron_fields, cron_problem, zone_problem
 from turnout.model.durations import Duration, seconds
-from turnout.model.names import is_identifier
+from turnout.model.names import is_identifier, suggest
 from turnout.model.schedules import (
     DEFAULT_MAX_CATCH_UP,
     MAX_CATCH_UP,
@@ -26,6 +28,8 @@ from turnout.model.schedules import (
 DEFAULT_TIMEZONE = "UTC"
 MAX_SCHEDULES = 100
 """Schedules of one workflow."""
+DUE = ("due_at", "due_date")
+_REFERENCE = re.compile(r"\$\{([^}]*)\}")
 MIN_EVERY, MAX_EVERY = 1.0, 366 * 86_400.0
 
 
@@ -72,8 +76,9 @@ class Schedule(msgspec.Struct, frozen=True):
         """Returns the checked schedule; ``name`` and ``timezone`` if it has none of its own. Raises InvalidWorkflow."""
         given = [field for field in ("cron", "every", "at") if getattr(self, field) is not None]
         if len(given) != 1:
-            many = " and ".join(given) or "none of them"
-            refuse("schedule", many, 'write one of cron ("0 3 * * *"), every ("5m") and at ("2026-12-01T03:00")')
+            many = f"both {' and '.join(given)}" if given else "no time"
+            right = 'write one of cron ("0 3 * * *"), every ("5m") and at ("2026-12-01T03:00")'
+            raise InvalidWorkflow(f"the schedule has {many}: {right}", code="bad_schedule", field="schedule")
         fields, zone = "", None
         if self.cron is not None:
             expression = str(self.cron)
@@ -90,7 +95,7 @@ class Schedule(msgspec.Struct, frozen=True):
             at=None if self.at is None else instant(self.at, zone),
             timezone=zone,
             action=_choice("action", self.action, Action),
-            params=_json(self.params),
+            params=_references(_json(self.params)),
             catch_up=_choice("catch_up", self.catch_up, CatchUp),
             max_catch_up=_whole("max_catch_up", self.max_catch_up, 1, MAX_CATCH_UP),
             overlap=_choice("overlap", self.overlap, Overlap),
@@ -116,7 +121,8 @@ class Schedule(msgspec.Struct, frozen=True):
         found = seconds(self.jitter, "jitter")
         most = MAX_JITTER if self.every is None else min(MAX_JITTER, seconds(self.every))
         if found > most:
-            refuse("jitter", self.jitter, f"write at most {most:g}s; it cannot be longer than `every`")
+            beyond = "" if self.every is None else "; it cannot be longer than `every`"
+            refuse("jitter", self.jitter, f"write at most {most:g}s{beyond}")
         return found
 
 
@@ -124,9 +130,21 @@ Scheduled: TypeAlias = str | Schedule | Sequence[str | Schedule] | None
 """A cron expression, a schedule, or a list of these."""
 
 
-def schedule_specs(given: Scheduled, timezone: str, workflow: str) -> tuple[ScheduleSpec, ...]:
-    """Returns the checked schedules of a workflow, each with a name of its own."""
-    entries: tuple[Any, ...] = () if given is None else (given,) if isinstance(given, str | Schedule) else tuple(given)
+def schedule_specs(given: Scheduled, timezone: str, workflow: str = "") -> tuple[ScheduleSpec, ...]:
+    """Returns the checked schedules of a workflow, each with a name of its own. Errors begin with the workflow's name,
+    if it is given."""
+    try:
+        return _specs(given, timezone)
+    except InvalidWorkflow as error:
+        if not workflow:
+            raise
+        raise InvalidWorkflow(f"workflow {workflow!r}: {error.message}", code=error.code, **error.fields) from None
+
+
+def _specs(given: Scheduled, timezone: str) -> tuple[ScheduleSpec, ...]:
+    entries: list[Any] = [given]
+    if given is None or (isinstance(given, Sequence) and not isinstance(given, str)):
+        entries = list(given or ())
     if len(entries) > MAX_SCHEDULES:
         refuse("schedule", f"{len(entries):,} schedules", f"write at most {MAX_SCHEDULES} for one workflow")
     found: dict[str, ScheduleSpec] = {}
@@ -136,23 +154,44 @@ def schedule_specs(given: Scheduled, timezone: str, workflow: str) -> tuple[Sche
             refuse("schedule", entry, "write a cron expression, a Schedule(…), or a list of these")
         each = Schedule(entry) if isinstance(entry, str) else entry
         count[each.action] = count.get(each.action, 0) + 1
-        try:
-            spec = each.spec(f"{each.action}-{count[each.action]}", timezone)
-        except InvalidWorkflow as error:
-            raise InvalidWorkflow(f"workflow {workflow!r}: {error.message}", code=error.code, **error.fields) from None
+        spec = each.spec(f"{each.action}-{count[each.action]}", timezone)
         if spec.name in found:
-            refuse("name", spec.name, f"workflow {workflow!r} has two schedules of this name", "duplicate_schedule")
+            refuse("name", spec.name, "another schedule of the workflow has this name", "duplicate_schedule")
         found[spec.name] = spec
     return tuple(found.values())
 
 
+def checked_timezone(zone: Any, workflow: str) -> str:
+    """Returns the time zone of a workflow. Raises InvalidWorkflow for one that does not exist."""
+    if problem := zone_problem(zone):
+        refuse(f"timezone of workflow {workflow!r}", zone, problem.message, problem.code)
+    return zone
+
+
 def instant(value: str | datetime, zone: str) -> float:
-    """Returns the instant of a local time, or of one with an offset. A local time that exists twice is the first."""
+    """Returns the instant of a local time, or of one with an offset. A local time that exists twice is the first. One
+    that does not exist is the first moment after the gap, as for cron."""
     try:
         found = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-        return (found if found.tzinfo is not None else found.replace(tzinfo=ZoneInfo(zone))).timestamp()
+        if found.tzinfo is not None:
+            return found.timestamp()
+        local = found.replace(tzinfo=ZoneInfo(zone), fold=0)
+        after, before = local.timestamp(), local.replace(fold=1).timestamp()
+        return after if before >= after else _transition(before, after, local.tzinfo)
     except (TypeError, ValueError, OverflowError):
         refuse("at", value, 'write a time such as "2026-12-01T03:00" or "2026-12-01T03:00:00+01:00"')
+
+
+def _transition(before: float, after: float, zone: tzinfo | None) -> float:
+    """Returns the instant between two at which the offset of the zone changes."""
+    low, high, offset = math.floor(before), math.ceil(after), datetime.fromtimestamp(before, zone).utcoffset()
+    while high - low > 1:
+        middle = (low + high) // 2
+        if datetime.fromtimestamp(middle, zone).utcoffset() == offset:
+            low = middle
+        else:
+            high = middle
+    return float(high)
 
 
 def refuse(field: str, value: object, right: str, code: str = "bad_schedule") -> NoReturn:
@@ -172,8 +211,28 @@ def _whole(field: str, value: Any, least: int, most: int) -> int:
     return value
 
 
+def _references(value: Any) -> Any:
+    """Returns the parameters. Raises InvalidWorkflow for a ``${…}`` in a text that is none of a due time: runs would
+    get it as it is."""
+    match value:
+        case str():
+            for found in _REFERENCE.finditer(value):
+                if found[1] not in DUE:
+                    why = f"{found[0]} is not known{suggest(found[1], DUE)}"
+                    refuse("params", value, why, "bad_schedule_params")
+        case list():
+            for each in value:
+                _references(each)
+        case dict():
+            for each in value.values():
+                _references(each)
+        case _:
+            pass
+    return value
+
+
 def _json(params: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return msgspec.json.decode(msgspec.json.encode(dict(params)), type=dict[str, Any])
-    except (TypeError, ValueError, msgspec.MsgspecError):
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
         refuse("params", params, "write a table of names and JSON values")

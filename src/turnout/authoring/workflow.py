@@ -16,11 +16,11 @@ from turnout.authoring.default_runner import Submitted, current_runner
 from turnout.authoring.definition import NO_DEFAULTS, Definition, TaskDefaults
 from turnout.authoring.graph_builder import GraphBuilder, current_drawing
 from turnout.authoring.hooks import add_hooks
-from turnout.authoring.limits import limit_specs
+from turnout.authoring.limits import checked_queue, limit_specs
 from turnout.authoring.notifications import add_notifications, checked_notifications
 from turnout.authoring.options import Hooks, TaskOptions, WorkflowOptions, keep_rule, optional_seconds, selector
 from turnout.authoring.refs import author, place, raised_at
-from turnout.authoring.schedules import DEFAULT_TIMEZONE, schedule_specs
+from turnout.authoring.schedules import DEFAULT_TIMEZONE, checked_timezone, schedule_specs
 from turnout.authoring.task import Task
 from turnout.authoring.workflow_sources import ContextSource, FunctionSource, Source
 from turnout.errors import DefinitionError, InvalidWorkflow, TurnoutError
@@ -90,7 +90,7 @@ class Workflow(Generic[P, R]):
         self.limits = limit_specs(options.get("limits", ()), f"workflow {name!r}")
         self.max_active_runs = options.get("max_active_runs")
         self.max_active_steps = options.get("max_active_steps")
-        self.queue = options.get("queue") or ""
+        self.queue = checked_queue(options.get("queue"), name)
         self.priority = options.get("priority", 0)
         self.hooks: Mapping[str, Hooks] = {
             "on_success": options.get("on_success"),
@@ -98,9 +98,8 @@ class Workflow(Generic[P, R]):
             "on_cancel": options.get("on_cancel"),
             "on_exit": options.get("on_exit"),
         }
-        self.schedules: tuple[ScheduleSpec, ...] = schedule_specs(
-            options.get("schedule"), options.get("timezone", DEFAULT_TIMEZONE), name
-        )
+        timezone = checked_timezone(options.get("timezone", DEFAULT_TIMEZONE), name)
+        self.schedules: tuple[ScheduleSpec, ...] = schedule_specs(options.get("schedule"), timezone, name)
         self.keep = keep_rule(options.get("keep_for"), options.get("keep_runs"), name)
         self.notify = checked_notifications(options.get("notify"), name)
         self._drawn: tuple[GraphBuilder[Task[..., Any]], WorkflowSpec] | None = None

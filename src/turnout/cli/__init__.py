@@ -17,7 +17,7 @@ def _run(given: list[str]) -> int:
 
     import typer
 
-    from turnout.cli.app import app
+    from turnout.cli.app import application, names_of
     from turnout.cli.failure import Exit, report, report_error
     from turnout.cli.output import PrintableFormatter
     from turnout.errors import TurnoutError
@@ -29,7 +29,7 @@ def _run(given: list[str]) -> int:
     options = given[: given.index("--")] if "--" in given else given
     as_json = "--json" in options
     try:
-        code = app(given, standalone_mode=False, prog_name="turnout")
+        code = application(names_of(given))(given, standalone_mode=False, prog_name="turnout")
     except TurnoutError as error:
         return report_error(error, as_json=as_json)
     except typer.Exit as stop:

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from turnout.cli import (
-    config,
-    conformance,
-    demo,
-    dev,
-    doctor,
-    enqueue,
-    explain,
-    graph,
-    health,
-    hooks,
-    init,
-    keys,
-    limits,
-    logs,
-    orchestrate,
-    prune,
-    run,
-    runs,
-    schedules,
-    schema,
-    server,
-    tokens,
-    top,
-    triggers,
-    validate,
-    worker,
-    workers,
-)
 from turnout.cli.config_option import add_config_option
 from turnout.cli.options import Group
+from turnout.cli.plain_values import use_plain_commands
 
 HELP = """Durable workflows for Python.
 
@@ -62,12 +36,60 @@ turnout workers ls                         the connected workers and their load
 turnout limits ls                          limits and queues, and what waits for them
 """
 
-app = typer.Typer(
-    cls=Group, rich_markup_mode=None, no_args_is_help=False, invoke_without_command=True, pretty_exceptions_enable=False
-)
+COMMANDS = {
+    "run": "run",
+    "enqueue": "enqueue",
+    "logs": "logs",
+    "graph": "graph",
+    "explain": "explain",
+    "validate": "validate",
+    "schema": "schema",
+    "init": "init",
+    "health": "health",
+    "top": "top",
+    "metrics": "health",
+    "doctor": "doctor",
+    "prune": "prune",
+    "server": "server",
+    "dev": "dev",
+    "orchestrate": "orchestrate",
+    "worker": "worker",
+    "conformance": "conformance",
+    "demo": "demo",
+}
+"""The commands in the order of the help, each a function of its name, with the module that has it."""
+GROUPS = ("runs", "workers", "limits", "schedules", "tokens", "hooks", "triggers", "config", "keys")
+"""The groups of commands, each the ``app`` of a module of its name."""
+NAMES = (*COMMANDS, *GROUPS)
 
 
-@app.callback(help=HELP)
+def names_of(given: Sequence[str]) -> Sequence[str]:
+    """Returns the names of the commands that this command line needs: the one that it has, else all."""
+    name = next((each for each in given if not each.startswith("-")), None)
+    return (name,) if name in NAMES else NAMES
+
+
+def application(names: Iterable[str] = NAMES) -> typer.Typer:
+    """Returns ``turnout`` with these commands. Their modules are imported and their options read, and no others."""
+    app = typer.Typer(
+        cls=Group,
+        rich_markup_mode=None,
+        no_args_is_help=False,
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+    )
+    app.callback(help=HELP)(turnout)
+    for name in names:
+        module = import_module(f"turnout.cli.{COMMANDS.get(name, name)}")
+        if name in COMMANDS:
+            app.command()(getattr(module, name))
+        else:
+            app.add_typer(module.app, name=name)
+    add_config_option(app)
+    use_plain_commands(app)
+    return app
+
+
 def turnout(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
@@ -78,37 +100,3 @@ def turnout(
         typer.echo(f"turnout {installed('turnout')}")
     elif context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-for command in (
-    run.run,
-    enqueue.enqueue,
-    logs.logs,
-    graph.graph,
-    explain.explain,
-    validate.validate,
-    schema.schema,
-    init.init,
-    health.health,
-    top.top,
-    health.metrics,
-    doctor.doctor,
-    prune.prune,
-    server.server,
-    dev.dev,
-    orchestrate.orchestrate,
-    worker.worker,
-    conformance.conformance,
-    demo.demo,
-):
-    app.command()(command)
-app.add_typer(runs.app, name="runs")
-app.add_typer(workers.app, name="workers")
-app.add_typer(limits.app, name="limits")
-app.add_typer(schedules.app, name="schedules")
-app.add_typer(tokens.app, name="tokens")
-app.add_typer(hooks.app, name="hooks")
-app.add_typer(triggers.app, name="triggers")
-app.add_typer(config.app, name="config")
-app.add_typer(keys.app, name="keys")
-add_config_option(app)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from turnout.cli.options import Group, Json
@@ -16,7 +14,6 @@ from turnout.model.texts import json_text
 
 if TYPE_CHECKING:
     from turnout.runner.config import Config
-    from turnout.runner.config_schema import Key
 
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, no_args_is_help=True, help="Show or check the configuration.")
@@ -28,7 +25,10 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Print every setting with its value, secrets left out."""
-    found = effective_settings()
+    from turnout.runner.effective_settings import effective_settings
+    from turnout.runner.settings import configuration
+
+    found = effective_settings(configuration())
     if as_json:
         print_json(found)
         return
@@ -57,81 +57,6 @@ def check(as_json: Json = False) -> None:
     for warning in warnings:
         print_line([(f"warning: {warning}", "yellow")])
     print_line([("✓ ", "green"), (str(config.file or "no file: defaults and the environment"), "")])
-
-
-SECRET = r"(?i)password|secret|token|credential|api_?key"
-DEFAULT = "default"
-
-
-class EffectiveSetting(msgspec.Struct, frozen=True):
-    """One setting: its key, the key as spelled at its origin, its value, and its origin."""
-
-    key: str
-    spelling: str
-    value: Any
-    origin: str
-
-
-def effective_settings() -> list[EffectiveSetting]:
-    """Returns every setting, in the order of the documentation."""
-    from turnout.runner.config_schema import FIELDS, NAMED_TABLES
-    from turnout.runner.settings import configuration
-
-    config = configuration()
-    keys = [*FIELDS, *(key for key in config.entries if key[0] in NAMED_TABLES)]
-    return [_effective(config, key) for key in keys]
-
-
-def _effective(config: Config, key: Key) -> EffectiveSetting:
-    from turnout.runner.config_schema import dotted
-
-    entry = config.entries.get(key)
-    value = _default(config, key) if entry is None else entry.value
-    origin = DEFAULT if entry is None else entry.origin
-    return EffectiveSetting(dotted(key), config.spelled(*key), _redacted(key, value), origin)
-
-
-def _redacted(key: Key, value: Any) -> Any:
-    from turnout.store.database import shown_url
-
-    if key == ("database",):
-        return shown_url(value)
-    if isinstance(value, str) and re.search(SECRET, key[-1]):
-        return "***"
-    return shown_url(value) if isinstance(value, str) else value
-
-
-def _default(config: Config, key: Key) -> Any:
-    from turnout.executors.workers.settings import HubSettings
-    from turnout.orchestration.settings import EngineSettings
-    from turnout.runner.config_schema import HUB, ORCHESTRATION, WORKER
-    from turnout.runner.settings import RunnerConfig, url_in
-    from turnout.worker.settings import WorkerSettings
-
-    if key == ("database",):
-        return url_in(config)
-    if key[0] == ORCHESTRATION:
-        value: Any = EngineSettings()
-        for part in key[1:]:
-            value = getattr(value, part, None)
-        return value
-    defaults = {field.name: field.default for field in msgspec.structs.fields(RunnerConfig)}
-    known: dict[Key, Any] = {
-        ("routing", "default"): "default",
-        ("routing", "rules"): [],
-        ("default_execution_mode",): "local",
-        ("strict_selectors",): False,
-        ("default_retries",): 0,
-    }
-    if key[0] == WORKER:
-        value = getattr(WorkerSettings(connect=()), key[1], None)
-        return list(value) if isinstance(value, tuple | dict) else value
-    if key[0] == HUB:
-        # Without a configured hub there is no address; the other values are the defaults of a hub.
-        settings = HubSettings() if config.hub is None else config.hub
-        return None if config.hub is None and key[1] == "address" else getattr(settings, key[1], None)
-    value = known.get(key, defaults.get(key[0]))
-    return [] if value is None or value == () else value
 
 
 def check_config(config: Config) -> list[str]:

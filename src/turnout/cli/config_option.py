@@ -33,6 +33,9 @@ def add_config_option(app: typer.Typer) -> None:
 
 def _with_config(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the command with the option; its value is in force before the command begins."""
+    signature = inspect.signature(function, eval_str=True)
+    if NAME in signature.parameters:  # added to a group that another application has too
+        return function
 
     @functools.wraps(function)
     def command(*args: Any, **options: Any) -> Any:
@@ -44,7 +47,5 @@ def _with_config(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **options)
 
     own = inspect.Parameter(NAME, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=ConfigFile)
-    signature = inspect.signature(function, eval_str=True)
-    parameters = [each for each in signature.parameters.values() if each.name != NAME]
-    cast("Any", command).__signature__ = signature.replace(parameters=[*parameters, own])
+    cast("Any", command).__signature__ = signature.replace(parameters=[*signature.parameters.values(), own])
     return command

@@ -78,7 +78,7 @@ _HINTS = {
     "ambiguous_worker": "give the id of the one that is meant",
     "schedule_not_found": "`turnout schedules ls` lists them",
     "ambiguous_schedule": "give the id, or WORKFLOW/NAME",
-    "backfill_too_large": "--dry-run shows the due times; several shorter backfills do the same",
+    "backfill_too_large": "several shorter backfills do the same: a due time that has fired is not started again",
     "idempotency_conflict": "use another --key, or the same input",
     "hub_unavailable": "if an orchestrator has the address, leave the run to it: `turnout enqueue`, or --no-wait",
     "selector_without_hub": "configure a hub and connect a worker with these labels, or leave strict_selectors out",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from turnout.model.names import DELIVERY
 from turnout.model.texts import printable_line
 
-SHORT_ID = 18
-"""Characters of an id in tables: its milliseconds and 12 random bits, enough to select the run."""
+SHORT_ID = 23
+"""Characters of an id in tables: its milliseconds and 26 random bits, enough to select a run of those that start at the
+same moment."""
 
 MARKS: dict[str, tuple[str, str]] = {
     "completed": ("✓", "green"),
@@ -83,8 +85,15 @@ def short_id(run_id: str) -> str:
 
 
 def workflow_name(workflow: str) -> str:
-    """Returns the workflow's name without tenant and package."""
-    return workflow.rpartition("::")[2]
+    """Returns the workflow's name without tenant and package; that of a delivery with the package, which names the
+    workflow that notifies.
+
+    >>> workflow_name("public::embedded::etl"), workflow_name("public::embedded.etl.2::notify")
+    ('etl', 'embedded.etl.2::notify')
+    """
+    rest, _, name = workflow.rpartition("::")
+    package = rest.rpartition("::")[2]
+    return f"{package}::{name}" if name == DELIVERY and "." in package else name
 
 
 def one_line(text: str, width: int = 120) -> str:

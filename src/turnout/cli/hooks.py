@@ -8,11 +8,12 @@ import typer
 
 from turnout.cli.format import format_time
 from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import print_json, print_line, print_rows
+from turnout.cli.output import Span, print_changed, print_list
 from turnout.cli.place import HERE, Place, placed
 from turnout.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from turnout.model.webhooks import Webhook
     from turnout.server.webhooks import MadeWebhook
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
@@ -30,25 +31,7 @@ def ls(as_json: Json = False, place: Place = HERE) -> None:
 
     with service_at(place) as service:
         found = service.webhooks.list()
-    if as_json:
-        print_json(found)
-    elif found:
-        print_rows(
-            [
-                [
-                    (row.id, ""),
-                    (row.name, ""),
-                    (row.workflow, ""),
-                    (row.signature.scheme if row.signature else "no", "" if row.signature else "dim"),
-                    (format_time(row.created_at), "dim"),
-                    (format_time(row.rotated_at), "dim"),
-                ]
-                for row in found
-            ],
-            HEADER,
-        )
-    else:
-        print_line("no webhooks")
+    print_list(found, _row, HEADER, empty="no webhooks", as_json=as_json)
 
 
 default_command(app, ls, "Let other programs start runs. Without a command, list the webhooks.")
@@ -69,7 +52,10 @@ def create(
         str | None,
         typer.Option(metavar="env:NAME|file:PATH", help="Where the server reads the secret of signed deliveries."),
     ] = None,
-    scheme: Annotated[str, typer.Option(metavar="github|standard", help="How deliveries are signed.")] = "github",
+    scheme: Annotated[
+        str | None,
+        typer.Option(metavar="github|standard", help="How deliveries are signed; with --secret, by default github."),
+    ] = None,
     delivery_header: Annotated[
         list[str] | None,
         typer.Option(metavar="HEADER", help="A header that names a delivery, instead of the usual ones; repeats."),
@@ -77,7 +63,9 @@ def create(
     as_json: Json = False,
     place: Place = HERE,
 ) -> None:
-    """Make a webhook, and print the path that deliveries are sent to. It is shown this once.
+    """Make a webhook, and print the address that deliveries are sent to. It is shown this once.
+
+    Without --server it is a path, which follows the address of a server.
 
     \b
     turnout hooks create shop fulfil --map 'order=$.data.id'
@@ -87,13 +75,20 @@ def create(
     from turnout.model.webhooks import DELIVERY_HEADERS, Signature
     from turnout.server.webhooks import WebhookRequest
 
-    if scheme not in ("github", "standard"):
+    if scheme not in (None, "github", "standard"):
         raise InvalidInput(f"--scheme is {scheme!r}: write github or standard", field="scheme")
+    if scheme is not None and secret is None:
+        raise InvalidInput(
+            f"--scheme {scheme} needs a secret, without which deliveries are not signed: add --secret env:NAME or "
+            "--secret file:PATH",
+            code="bad_webhook",
+            field="secret",
+        )
     request = WebhookRequest(
         name=name,
         workflow=workflow,
         mapping=dict(_mapped(each) for each in mapping or ()),
-        signature=None if secret is None else Signature(secret, scheme),
+        signature=None if secret is None else Signature(secret, scheme or "github"),
         delivery_headers=tuple(delivery_header or DELIVERY_HEADERS),
     )
     with service_at(place) as service:
@@ -103,7 +98,7 @@ def create(
 @app.command()
 @placed
 def rotate(hook: Hook, as_json: Json = False, place: Place = HERE) -> None:
-    """Give a webhook a new token, and print its new path. The one that it had is refused at once."""
+    """Give a webhook a new token, and print its new address. The one that it had is refused at once."""
     from turnout.cli.service import service_at
 
     with service_at(place) as service:
@@ -118,17 +113,24 @@ def delete(hook: Hook, as_json: Json = False, place: Place = HERE) -> None:
 
     with service_at(place) as service:
         row = service.webhooks.delete(hook)
-    if as_json:
-        print_json(row)
-    else:
-        print_line(f"webhook {row.name} ({row.id}) is deleted")
+    print_changed(row, f"webhook {row.name} ({row.id}) is deleted", as_json=as_json)
+
+
+def _row(row: Webhook) -> list[Span]:
+    return [
+        (row.id, ""),
+        (row.name, ""),
+        (row.workflow, ""),
+        (row.signature.scheme if row.signature else "no", "" if row.signature else "dim"),
+        (format_time(row.created_at), "dim"),
+        (format_time(row.rotated_at), "dim"),
+    ]
 
 
 def _print(made: MadeWebhook, as_json: bool) -> None:
-    if as_json:
-        print_json({"token": made.token, "path": made.path, "webhook": made.webhook})
-    else:
-        print_line(made.path)
+    url = made.address if made.server else None
+    shown = {"token": made.token, "path": made.path, "url": url, "webhook": made.webhook}
+    print_changed(shown, made.address, as_json=as_json)
 
 
 def _mapped(text: str) -> tuple[str, str]:

@@ -10,13 +10,16 @@ import typer
 
 from turnout.cli.format import format_duration, format_time, one_line, short_id, workflow_name
 from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import Line, Span, print_json, print_line, print_rows
+from turnout.cli.output import Line, Span, print_json, print_line, print_list, print_rows
 from turnout.cli.place import HERE, Place, placed
 
 if TYPE_CHECKING:
+    from turnout.model.limit_declarations import LimitDeclaration
     from turnout.model.slots import LimitDetail, LimitHolder, LimitView
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
+
+HEADER = ("limit", "size", "held", "waiting", "", "")
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="A limit's name with its parameters filled in, or a queue's.")
@@ -26,17 +29,12 @@ Name = Annotated[
 @app.command()
 @placed
 def ls(as_json: Json = False, place: Place = HERE) -> None:
-    """List the limits and queues that are configured, held or waited for."""
+    """List the limits and queues that are configured, declared, held or waited for."""
     from turnout.cli.service import service_at
 
     with service_at(place) as service:
         found = service.limits.list()
-    if as_json:
-        print_json(found)
-    elif found:
-        print_rows([_cells(view) for view in found], ("limit", "size", "held", "waiting", "", ""))
-    else:
-        print_line("no limits")
+    print_list(found, _cells, HEADER, empty="no limits", as_json=as_json)
 
 
 default_command(app, ls, "Look at limits and queues. Without a command, list them.")
@@ -81,7 +79,10 @@ def size_of(view: LimitView) -> str:
 
 
 def print_limit(found: LimitDetail) -> None:
-    print_rows([_cells(found.limit)], ("limit", "size", "held", "waiting", "", ""))
+    print_rows([_cells(found.limit)], HEADER)
+    if found.limit.conflict:
+        print_line()
+        print_rows([_declaration_cells(each) for each in found.declarations], ("declared by", "size", "workflow"))
     _print_part("holders", found.holders)
     _print_part("waiters", found.waiters)
 
@@ -89,7 +90,13 @@ def print_limit(found: LimitDetail) -> None:
 def _print_part(title: str, part: Sequence[LimitHolder]) -> None:
     if part:
         print_line()
-        print_rows([_holder_cells(one) for one in part], (title, "workflow", "task", "priority", "since", ""))
+        print_rows([_holder_cells(one) for one in part], (title, "workflow", "task", "priority", "since", "", ""))
+
+
+def _declaration_cells(each: LimitDeclaration) -> Line:
+    from turnout.model.limits import shown_size
+
+    return [(each.place, ""), (shown_size(each.size), ""), (workflow_name(each.workflow), "dim")]
 
 
 def _holder_cells(one: LimitHolder) -> Line:
@@ -101,4 +108,5 @@ def _holder_cells(one: LimitHolder) -> Line:
         (f"{one.priority}", "dim"),
         (format_time(one.since), "dim"),
         (format_duration(max(0.0, time.time() - one.since)), ""),
+        (f"shared with {short_id(one.shared_with)}" if one.shared_with else "", "dim"),
     ]

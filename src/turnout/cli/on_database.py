@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from turnout.cli.database import check_folder, open_store, store_if_there
+from turnout.cli.known_workflows import check_webhook
 from turnout.cli.local_workflows import LocalWorkflows
 from turnout.cli.logs import check_attempt
 from turnout.cli.run_report import HistoryEntry, RunFacts, read_history, read_run
@@ -28,13 +29,14 @@ from turnout.runner.limits import find_limit
 from turnout.runner.live_sessions import drain, find_worker, live_orchestrators, live_workers
 from turnout.runner.log_reader import LogReader, lines_of
 from turnout.runner.open_runs import drivers_of
-from turnout.runner.run_reader import find_run, read_output
+from turnout.runner.run_reader import find_run
 from turnout.runner.schedules import (
     Backfilled,
     Fired,
     NextFire,
     ScheduleView,
     all_schedules,
+    await_start,
     backfill,
     fire,
     next_fires,
@@ -43,6 +45,7 @@ from turnout.runner.schedules import (
     resume,
 )
 from turnout.runner.settings import database_url
+from turnout.runner.stored_values import read_output
 from turnout.runner.triggers import TriggerVerb, change_trigger
 from turnout.runner.views import RunView, attempts_of, run_view
 from turnout.store import connect
@@ -203,7 +206,7 @@ class DatabaseTokens:
 
 
 class DatabaseWebhooks:
-    """Webhooks of the servers on a database. Whether a workflow exists is known to its servers only."""
+    """Webhooks of the servers on a database."""
 
     def __init__(self, database: str | None) -> None:
         self._database = database
@@ -215,8 +218,11 @@ class DatabaseWebhooks:
     def create(self, request: WebhookRequest) -> MadeWebhook:
         from turnout.server.webhooks import create_webhook
 
-        with _store(self._database) as store:
-            return create_webhook(store, request, by="command line")
+        # A database that is named has to exist: a webhook in another one than the server's would never be found.
+        opened = _store(None) if self._database is None else open_store(self._database)
+        with opened as store:
+            check_webhook(request.workflow, request.mapping, store)
+            return create_webhook(store, request, by=ACTOR)
 
     def rotate(self, webhook: str) -> MadeWebhook:
         from turnout.server.webhooks import rotate_webhook
@@ -259,7 +265,10 @@ class DatabaseSchedules:
 
     def fire(self, wanted: str) -> Fired:
         with open_store(self._database) as store:
-            return fire(store, wanted, ACTOR)
+            fired = fire(store, wanted, ACTOR)
+            if live_orchestrators(store):
+                await_start(store, fired)
+            return fired
 
     def backfill(self, wanted: str, first: float | str, last: float | str | None, *, dry_run: bool) -> Backfilled:
         with open_store(self._database) as store:

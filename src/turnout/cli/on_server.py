@@ -145,10 +145,13 @@ class ServerWebhooks:
         return self._client.get("/hooks", WebhookList).webhooks
 
     def create(self, request: WebhookRequest) -> MadeWebhook:
-        return self._client.post("/hooks", MadeWebhook, request)
+        return self._addressed(self._client.post("/hooks", MadeWebhook, request))
 
     def rotate(self, webhook: str) -> MadeWebhook:
-        return self._client.post(f"/hooks/{segment(webhook)}/rotate", MadeWebhook)
+        return self._addressed(self._client.post(f"/hooks/{segment(webhook)}/rotate", MadeWebhook))
+
+    def _addressed(self, made: MadeWebhook) -> MadeWebhook:
+        return msgspec.structs.replace(made, server=self._client.url)
 
     def delete(self, webhook: str) -> Webhook:
         return self._client.delete(f"/hooks/{segment(webhook)}", Webhook)

@@ -9,6 +9,8 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
+from turnout.cli.plain_values import plain_parameters
+
 Target = Annotated[
     str,
     typer.Argument(
@@ -61,6 +63,9 @@ MAX_HELP_LENGTH = 1000
 
 class Group(TyperGroup):
     """A group whose help wraps the lines of commands on a narrow screen instead of truncating them."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return plain_parameters(super().get_params(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         names = self.list_commands(ctx)

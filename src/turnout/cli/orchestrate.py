@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from turnout.cli.collection import collection_paused
 from turnout.cli.failure import Exit
 from turnout.cli.format import format_count
 from turnout.cli.launch import (
@@ -103,15 +104,16 @@ class Ready(msgspec.Struct, frozen=True):
 
 def run_orchestrator(launch: Launch) -> int:
     """Runs an orchestrator, with the API if asked for, until a stop signal. Returns the exit code."""
-    from turnout.cli.database import check_folder
-    from turnout.runner.settings import configuration, url_in
-
-    configure_logging(launch.log_level, LOGGERS)
-    config = configuration()
-    check_folder(launch.database or url_in(config))
-    folders, targets = targets_of(config, launch.targets)
-    workflows = workflows_of(config, targets, folders)
     with ExitStack() as stack:
+        collect_again = stack.enter_context(collection_paused())
+        from turnout.cli.database import check_folder
+        from turnout.runner.settings import configuration, url_in
+
+        configure_logging(launch.log_level, LOGGERS)
+        config = configuration()
+        check_folder(launch.database or url_in(config))
+        folders, targets = targets_of(config, launch.targets)
+        workflows = workflows_of(config, targets, folders)
         stack.enter_context(stdout_for_json(launch.as_json))
         api = None if launch.api is None else stack.enter_context(_api(config, launch.api))
         stop = stack.enter_context(_stop_event())
@@ -135,6 +137,7 @@ def run_orchestrator(launch: Launch) -> int:
             print_json(ready)
         else:
             print_line(ready.text())
+        collect_again()
         stop.wait()
         if server is not None:
             server.drain()

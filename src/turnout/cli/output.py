@@ -8,9 +8,9 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from turnout.model.texts import json_text, printable, printable_line
 Span: TypeAlias = tuple[str, str]
 """Text and its style; an empty style is plain."""
 Line: TypeAlias = list[Span]
+T = TypeVar("T")
 
 _ANSI = {
     "green": "32",
@@ -148,6 +149,26 @@ def table_of_rows(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) ->
 def print_rows(rows: Sequence[Sequence[Span]], header: Sequence[str] = ()) -> None:
     for line in table_of_rows(rows, header):
         print_line(line)
+
+
+def print_list(
+    found: Sequence[T], row: Callable[[T], Sequence[Span]], header: Sequence[str], *, empty: str, as_json: bool
+) -> None:
+    """Prints all as JSON, or a table with a row each; ``empty`` if there are none."""
+    if as_json:
+        print_json(found)
+    elif found:
+        print_rows([row(each) for each in found], header)
+    else:
+        print_line(empty)
+
+
+def print_changed(value: Any, sentence: str, *, as_json: bool) -> None:
+    """Prints what was changed as JSON, or a sentence about it."""
+    if as_json:
+        print_json(value)
+    else:
+        print_line(sentence)
 
 
 def _measured(column: Column) -> tuple[list[Span], int]:

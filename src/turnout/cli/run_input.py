@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from turnout.errors import InvalidInput
+from turnout.model.values import load_json
 
 INPUT_HINT = """--input FILE, --input - for standard input, or the JSON itself: --input '{"name": "Ada"}'"""
 
@@ -29,7 +30,7 @@ def input_file(file: str | None) -> Mapping[str, Any]:
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{where} is not UTF-8 text", code="bad_input_file") from error
     try:
-        found = msgspec.json.decode(text)
+        found = load_json(text, where)
     except msgspec.DecodeError as error:
         raise InvalidInput(f"{where} is not JSON: {error}", code="bad_input_file", hint=INPUT_HINT) from error
     if not isinstance(found, dict):
@@ -82,6 +83,6 @@ def untyped_parameters(pairs: Iterable[str], texts: Iterable[str] = ()) -> dict[
 
 def _value(text: str) -> Any:
     try:
-        return msgspec.json.decode(text)
+        return load_json(text, "the parameter")
     except msgspec.DecodeError:
         return text

@@ -9,21 +9,24 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from turnout.cli.format import MARKS, format_count, format_duration, format_time, one_line
+from turnout.cli.format import MARKS, format_count, format_duration, format_time, one_line, short_id
 from turnout.cli.logs import format_line, format_progress
 from turnout.cli.output import Line, plain, print_line, print_rows
 from turnout.cli.tree import NO_PROGRESS, lines, nodes, remedies
 from turnout.contracts.store import LogStore, Store
 from turnout.dispatcher.placement import NO_HUB
+from turnout.model.children import child_run_id
 from turnout.model.driver import NOT_DRIVEN, Driver
 from turnout.model.logs import LogLine
+from turnout.model.names import DELIVERY
 from turnout.model.reasons import UNMET
 from turnout.model.rows import StoredRun
 from turnout.model.slots import HeldLimit
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.runner.open_runs import driver_of
-from turnout.runner.run_reader import spec_of_version, stored_result
+from turnout.runner.run_reader import spec_of_version
+from turnout.runner.stored_values import stored_result
 from turnout.runner.views import MAX_SHOWN_FAILURES, AttemptView, RunView, TaskView, attempts_of, run_view, task_view
 
 MAX_ATTEMPTS_LISTED = 200
@@ -121,6 +124,7 @@ def print_run(run: RunFacts) -> None:
         ("rerun of", view.rerun_of or ""),
         ("", NOT_DRIVEN if run.driver is Driver.NOT_DRIVEN else ""),
     ]
+    rows += delivery_rows(run)
     rows += [("waits for" if not limit.held else "holds", shown_limit(limit)) for limit in run.limits]
     print_rows([[(f"  {name}", "dim"), (value, "")] for name, value in rows if value])
     print_line()
@@ -142,6 +146,17 @@ def print_run(run: RunFacts) -> None:
         print_line(f"\n… and {format_count(len(failed) - MAX_SHOWN_FAILURES, 'more task')} that failed")
 
 
+def delivery_rows(run: RunFacts) -> list[tuple[str, str]]:
+    """Returns the runs that deliver the notifications of a run; of such a run, what it sends and where."""
+    if run.spec.name == DELIVERY and "." in run.spec.package:
+        return [("sends", task.body.ref) for task in run.spec.tasks]
+    return [
+        ("delivery", f"{child_run_id(run.view.id, pos, task.attempt)} by {task.name}")
+        for pos, (task, spec) in enumerate(zip(run.tasks, run.spec.tasks, strict=False))
+        if spec.body.detached and task.state is TaskState.COMPLETED
+    ]
+
+
 def shown_limit(limit: HeldLimit) -> str:
     """Returns a limit of a run as one line.
 
@@ -149,7 +164,9 @@ def shown_limit(limit: HeldLimit) -> str:
     'limit customer-17 for charge, position 3'
     """
     of = "" if limit.task is None else f" for {limit.task}"
-    return one_line(f"limit {limit.name}{of}") + ("" if limit.position is None else f", position {limit.position:,}")
+    shared = "" if limit.shared_with is None else f", shared with run {short_id(limit.shared_with)}"
+    position = "" if limit.position is None else f", position {limit.position:,}"
+    return one_line(f"limit {limit.name}{of}") + shared + position
 
 
 def print_attempts(attempts: Sequence[AttemptView]) -> None:

@@ -10,10 +10,13 @@ import typer
 
 from turnout.cli.format import format_count, format_time, one_line, workflow_name
 from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import Span, print_json, print_line, print_rows
+from turnout.cli.output import Span, print_changed, print_json, print_line, print_list
 from turnout.cli.place import HERE, Place, placed
+from turnout.errors import InvalidInput, ScheduleNotFound
+from turnout.model.schedule_decisions import MAX_REASON
 
 if TYPE_CHECKING:
+    from turnout.cli.service import Schedules
     from turnout.model.schedule_rows import DecisionRow
     from turnout.runner.schedules import Backfilled, NextFire, ScheduleView
 
@@ -23,11 +26,18 @@ Schedule = Annotated[
     str,
     typer.Argument(metavar="SCHEDULE", help="A schedule's id, WORKFLOW/NAME, or a workflow with one schedule."),
 ]
+OneSchedule = Annotated[
+    str | None,
+    typer.Argument(metavar="[SCHEDULE]", help="A schedule's id, WORKFLOW/NAME, or a workflow with one schedule."),
+]
+AllOf = Annotated[
+    str | None, typer.Option("--workflow", "-w", metavar="NAME", help="All schedules of this workflow instead.")
+]
 Count = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many at most.")]
 
 HEADER = ("id", "workflow", "name", "action", "times", "zone", "overlap", "catch up", "next")
 NEXT_HEADER = ("due", "workflow", "name", "action", "id")
-DECISION_HEADER = ("due", "times", "outcome", "reason", "run", "decided")
+DECISION_HEADER = ("due", "times", "outcome", "run", "decided", "reason")
 OVERDUE = 60.0
 """Seconds after which a schedule that was not acted on is shown as overdue."""
 OUTCOMES = {"fired": "green", "skipped": "yellow"}
@@ -45,12 +55,7 @@ def ls(
 
     with service_at(place) as service:
         found = service.schedules.list(workflow)
-    if as_json:
-        print_json(found)
-    elif found:
-        print_rows([_row(each) for each in found], HEADER)
-    else:
-        print_line("no schedules")
+    print_list(found, _row, HEADER, empty="no schedules: a server stores those of its workflows", as_json=as_json)
 
 
 default_command(app, ls, "Look at what runs by itself, and change it. Without a command, list the schedules.")
@@ -75,12 +80,7 @@ def next_(
 
     with service_at(place) as service:
         found = service.schedules.next(schedule, limit)
-    if as_json:
-        print_json(found)
-    elif found:
-        print_rows([_next_row(each) for each in found], NEXT_HEADER)
-    else:
-        print_line("nothing is due")
+    print_list(found, _next_row, NEXT_HEADER, empty="nothing is due", as_json=as_json)
 
 
 @app.command()
@@ -97,32 +97,34 @@ def decisions(
 
     with service_at(place) as service:
         found = service.schedules.decisions(schedule, limit, outcome)
-    if as_json:
-        print_json(found)
-    elif found:
-        print_rows([_decision_row(each) for each in found], DECISION_HEADER)
-    else:
-        print_line("no decisions")
+    print_list(found, _decision_row, DECISION_HEADER, empty="no decisions", as_json=as_json)
 
 
 @app.command()
 @placed
-def pause(schedule: Schedule, as_json: Json = False, place: Place = HERE) -> None:
-    """Pause a schedule: its due times start nothing until it is resumed."""
+def pause(schedule: OneSchedule = None, workflow: AllOf = None, as_json: Json = False, place: Place = HERE) -> None:
+    """Pause a schedule, or all of a workflow: their due times start nothing until they are resumed.
+
+    \b
+    turnout schedules pause report/nightly
+    turnout schedules pause --workflow report
+    """
     from turnout.cli.service import service_at
 
     with service_at(place) as service:
-        _changed(service.schedules.pause(schedule), as_json=as_json)
+        wanted = _wanted(service.schedules, schedule, workflow)
+        _print_changed([service.schedules.pause(each) for each in wanted], schedule, as_json=as_json)
 
 
 @app.command()
 @placed
-def resume(schedule: Schedule, as_json: Json = False, place: Place = HERE) -> None:
-    """Resume a schedule. Due times of the pause are skipped."""
+def resume(schedule: OneSchedule = None, workflow: AllOf = None, as_json: Json = False, place: Place = HERE) -> None:
+    """Resume a schedule, or all of a workflow. Due times of the pause are skipped."""
     from turnout.cli.service import service_at
 
     with service_at(place) as service:
-        _changed(service.schedules.resume(schedule), as_json=as_json)
+        wanted = _wanted(service.schedules, schedule, workflow)
+        _print_changed([service.schedules.resume(each) for each in wanted], schedule, as_json=as_json)
 
 
 @app.command()
@@ -133,18 +135,17 @@ def fire(schedule: Schedule, as_json: Json = False, place: Place = HERE) -> None
 
     with service_at(place) as service:
         found = service.schedules.fire(schedule)
-    if as_json:
-        print_json(found)
-    else:
-        print_line(found.run_id)
+    print_changed(found, found.run_id, as_json=as_json)
 
 
 @app.command()
 @placed
 def backfill(
     schedule: Schedule,
-    first: Annotated[str, typer.Option("--from", metavar="TIME", help="The first time, as 2026-12-01 or with hours.")],
-    last: Annotated[str | None, typer.Option("--to", metavar="TIME", help="The last time; else now.")] = None,
+    first: Annotated[str, typer.Option("--from", metavar="TIME", help="The first time; a date begins at midnight.")],
+    last: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="The last time; a date is all of that day; else now.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would start.")] = False,
     as_json: Json = False,
     place: Place = HERE,
@@ -196,20 +197,32 @@ def _decision_row(row: DecisionRow) -> Sequence[Span]:
         (format_time(row.due_at), ""),
         (f"{row.due_times:,}", "dim"),
         (row.outcome, OUTCOMES[row.outcome]),
-        (one_line(row.reason, 60), ""),
         (row.run_id or "", ""),
         (format_time(row.decided_at), "dim"),
+        (one_line(row.reason, MAX_REASON), ""),
     ]
 
 
-def _changed(schedule: ScheduleView, *, as_json: bool) -> None:
+def _wanted(schedules: Schedules, schedule: str | None, workflow: str | None) -> list[str]:
+    """Returns the schedules that a command changes: one, or the ids of all of a workflow."""
+    if (schedule is None) == (workflow is None):
+        raise InvalidInput("write a schedule, or --workflow NAME for all of a workflow", field="schedule")
+    if schedule is not None:
+        return [schedule]
+    found = [str(each.id) for each in schedules.list(workflow)]
+    if not found:
+        raise ScheduleNotFound(f"workflow {workflow!r} has no schedules")
+    return found
+
+
+def _print_changed(changed: Sequence[ScheduleView], schedule: str | None, *, as_json: bool) -> None:
+    """Prints schedules as they are now: as JSON one of them, or a list if all of a workflow were meant."""
     if as_json:
-        print_json(schedule)
-    elif schedule.paused:
-        print_line(f"schedule {workflow_name(schedule.workflow)}/{schedule.name} is paused")
-    else:
-        following = format_time(schedule.next_at) or "never"
-        print_line(f"schedule {workflow_name(schedule.workflow)}/{schedule.name} acts next at {following}")
+        print_json(changed[0] if schedule is not None else list(changed))
+        return
+    for each in changed:
+        now = "is paused" if each.paused else f"acts next at {format_time(each.next_at) or 'never'}"
+        print_line(f"schedule {workflow_name(each.workflow)}/{each.name} {now}")
 
 
 def _print_backfill(found: Backfilled) -> None:

@@ -15,6 +15,10 @@ Port = Annotated[int | None, typer.Option(metavar="PORT", help="Its port; by def
 TlsCert = Annotated[str | None, typer.Option("--tls-cert", metavar="FILE", help="The certificate chain (PEM).")]
 TlsKey = Annotated[str | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's key (PEM).")]
 BehindProxy = Annotated[bool, typer.Option("--behind-proxy", help="A proxy in front of the server ends TLS.")]
+RootPath = Annotated[
+    str | None,
+    typer.Option("--root-path", metavar="PATH", help="The path below which a proxy serves it, as /turnout."),
+]
 InsecureLocal = Annotated[
     bool, typer.Option("--insecure-local", help="Let every caller on this machine in, without a token.")
 ]
@@ -28,6 +32,7 @@ def server(
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,
     behind_proxy: BehindProxy = False,
+    root_path: RootPath = None,
     insecure_local: InsecureLocal = False,
     trace_wire: TraceWire = False,
     log_level: LogLevel = None,
@@ -49,6 +54,7 @@ def server(
         "tls_certificate": tls_cert,
         "tls_key": tls_key,
         "behind_proxy": behind_proxy or None,
+        "root_path": root_path,
         "insecure_local": insecure_local or None,
     }
     return run_orchestrator(

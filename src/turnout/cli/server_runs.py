@@ -21,7 +21,8 @@ from turnout.model.durations import seconds
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.states import RunState, TaskState
-from turnout.runner.run_reader import LAST, TaskDetail
+from turnout.runner.run_reader import LAST, several_runs
+from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import AttemptView, RunView
 from turnout.server.api.types.limits import RunLimits
 from turnout.server.api.types.logs import LogPage
@@ -81,8 +82,7 @@ class ServerRuns:
         if not found:
             raise RunNotFound(f"there is no run {wanted}", run_id=wanted)
         if len(found) > 1:
-            first = ", ".join(run.id for run in found[:2]) + (", …" if len(found) > 2 else "")
-            raise RunNotFound(f"several runs begin with {wanted}: {first}", code="ambiguous_run", run_id=wanted)
+            raise several_runs(wanted, [(run.id, run.workflow) for run in found])
         return found[0]
 
     def facts(self, wanted: str, *, lines: bool) -> RunFacts:

@@ -8,10 +8,10 @@ import typer
 
 from turnout.cli.format import format_time
 from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import print_json, print_line, print_rows
+from turnout.cli.output import Span, print_changed, print_list
 from turnout.cli.place import HERE, Place, placed
 from turnout.errors import InvalidInput
-from turnout.model.access import ROLES, Role, TokenState
+from turnout.model.access import ROLES, Role, TokenRow, TokenState
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
 
@@ -27,26 +27,7 @@ def ls(as_json: Json = False, place: Place = HERE) -> None:
 
     with service_at(place) as service:
         found = service.tokens.list()
-    if as_json:
-        print_json(found)
-    elif found:
-        print_rows(
-            [
-                [
-                    (row.id, ""),
-                    (row.name, ""),
-                    (str(row.role), ""),
-                    (str(row.state), STYLES[row.state]),
-                    (format_time(row.created_at), "dim"),
-                    (format_time(row.last_used_at), "dim"),
-                    (format_time(row.expires_at), "dim"),
-                ]
-                for row in found
-            ],
-            HEADER,
-        )
-    else:
-        print_line("no tokens")
+    print_list(found, _row, HEADER, empty="no tokens", as_json=as_json)
 
 
 default_command(app, ls, "Manage access to the server. Without a command, list the tokens.")
@@ -77,10 +58,7 @@ def create(
     wanted = _role(role)
     with service_at(place) as service:
         made = service.tokens.create(name, wanted, lifetime)
-    if as_json:
-        print_json({"secret": made.secret, "token": made.token})
-    else:
-        print_line(made.secret)
+    print_changed({"secret": made.secret, "token": made.token}, made.secret, as_json=as_json)
 
 
 @app.command()
@@ -95,10 +73,19 @@ def revoke(
 
     with service_at(place) as service:
         row = service.tokens.revoke(token)
-    if as_json:
-        print_json(row)
-    else:
-        print_line(f"token {row.name} ({row.id}) is revoked")
+    print_changed(row, f"token {row.name} ({row.id}) is revoked", as_json=as_json)
+
+
+def _row(row: TokenRow) -> list[Span]:
+    return [
+        (row.id, ""),
+        (row.name, ""),
+        (str(row.role), ""),
+        (str(row.state), STYLES[row.state]),
+        (format_time(row.created_at), "dim"),
+        (format_time(row.last_used_at), "dim"),
+        (format_time(row.expires_at), "dim"),
+    ]
 
 
 def _role(text: str) -> Role:

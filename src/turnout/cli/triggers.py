@@ -8,7 +8,7 @@ import typer
 
 from turnout.cli.format import format_time
 from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import print_json, print_line, print_rows
+from turnout.cli.output import Span, print_changed, print_list
 from turnout.cli.place import HERE, Place, placed
 
 if TYPE_CHECKING:
@@ -29,12 +29,7 @@ def ls(as_json: Json = False, place: Place = HERE) -> None:
 
     with service_at(place) as service:
         found = service.triggers.list()
-    if as_json:
-        print_json(found)
-    elif found:
-        print_rows([_row(each) for each in found], HEADER)
-    else:
-        print_line("no triggers")
+    print_list(found, _row, HEADER, empty="no triggers", as_json=as_json)
 
 
 default_command(app, ls, "Start runs by events. Without a command, list the triggers.")
@@ -67,13 +62,10 @@ def _change(name: str, verb: TriggerVerb, as_json: bool, place: Place) -> None:
     with service_at(place) as service:
         row = service.triggers.change(name, verb)
     done = {"pause": "is paused", "resume": "is resumed", "poll": "is due now"}
-    if as_json:
-        print_json(row)
-    else:
-        print_line(f"trigger {row.name} {done[verb]}")
+    print_changed(row, f"trigger {row.name} {done[verb]}", as_json=as_json)
 
 
-def _row(row: TriggerRow) -> list[tuple[str, str]]:
+def _row(row: TriggerRow) -> list[Span]:
     failing = f"failing ({row.failures})" if row.failures else "active"
     state = f"paused by {row.paused_by}" if row.paused_by is not None else failing
     return [

@@ -61,6 +61,9 @@ def validate(
         except TurnoutError as error:
             if folder is None or error.code != "no_workflow":
                 found.append({"target": target, "ok": False, "error": {"code": error.code, "message": error.message}})
+    different = plan.limit_warnings()
+    for each in found:
+        each.get("warnings", []).extend(different.get(each.get("workflow", ""), ()))
     if as_json:
         print_json(found)
     else:

@@ -191,10 +191,10 @@ def _plain(run: Watched) -> None:
     while not run.ended(REFRESH_INTERVAL):
         _print_all(run.new_lines())
         _print_ended(run, seen)
-        _print_waiting(run, waits, remedies_printed)
         if (reason := stall.reason(run.tasks())) is not None and reason != printed:
             print_line([(reason, "yellow")])
             printed = reason
+        _print_waiting(run, waits, remedies_printed)
     _print_all(run.remaining_lines())
     _print_ended(run, seen)
 

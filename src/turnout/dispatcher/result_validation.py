@@ -32,7 +32,7 @@ from turnout.model.events import (
     error_info,
     short_text,
 )
-from turnout.model.values import MAX_BYTES, dump_output
+from turnout.model.values import MAX_BYTES, dump_output, too_deep
 
 
 def accepted(event: TaskReadyEvent, result: object, executor: str, limit: int = MAX_BYTES) -> ExecutionResult:
@@ -140,7 +140,9 @@ def check_output(output: object, limit: int = MAX_BYTES) -> None:
         )
     try:
         value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except RecursionError:
+        raise too_deep("output") from None
+    except msgspec.DecodeError as error:
         raise NotJson(f"output is not JSON: {error}") from error
     dump_output(value, limit=max(limit, 2 * len(data)))
 

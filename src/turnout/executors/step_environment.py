@@ -144,7 +144,9 @@ class StepEnvironment:
                 value, why = "" if done.code else done.stdout, f"its command ended with exit code {done.code}"
         value = value.strip("\r\n")
         if not value:
-            raise SecretUnresolved(f"the secret {secret.name!r} cannot be read: {why}", secret=secret.name)
+            # Variables of this beginning are Turnout's own, which no author has written.
+            named = "" if secret.name.startswith("TURNOUT_") else f" {secret.name!r}"
+            raise SecretUnresolved(f"the secret{named} cannot be read: {why}", secret=secret.name)
         return value
 
 

@@ -15,6 +15,7 @@ from turnout.errors import CommandFailed, CommandNotFound, InputError, PrivateAd
 from turnout.executors.command import Commands
 from turnout.executors.private_folder import PrivateFolder
 from turnout.executors.step_environment import StepEnvironment
+from turnout.executors.step_requests import http_document, mail_document
 from turnout.executors.step_streams import StepStreams
 from turnout.executors.subprocess_executor import RunningAttempt
 from turnout.model.deferral import Defer
@@ -24,12 +25,14 @@ from turnout.model.reasons import CONTINUED
 from turnout.model.secret_mask import Masker
 from turnout.model.shell import Captured, failure_message
 from turnout.model.step import (
+    MAIL_FAILURES,
     MAX_VARIABLE,
     REQUEST_FAILURES,
     Action,
     Check,
     Evaluation,
     Line,
+    Mail,
     Program,
     Request,
     Script,
@@ -44,13 +47,13 @@ from turnout.model.step_outcome import (
     tolerates,
     unmet_reason,
 )
-from turnout.model.step_values import masked_value, value_of
+from turnout.model.step_values import masked_value
 from turnout.runtime.outcome import describe, returned_value
-from turnout.runtime.supervised_process import HTTP_REQUEST
+from turnout.runtime.supervised_process import HTTP_REQUEST, MAIL_MESSAGE
 
 EXECUTIONS = "executions"
 """The key under which a step that repeats itself saves how often it was executed."""
-PERMANENT = ("bad_working_dir", "command_too_long", "bad_dotenv", "bad_output_file")
+PERMANENT = ("bad_working_dir", "command_too_long", "bad_dotenv", "bad_output_file", "smtp_not_configured")
 """Codes of failures that another attempt would not change."""
 
 
@@ -142,33 +145,19 @@ class StepRun:
                     argv = [*(words or _first_line(script) or step.shell), file, *named]
                     return await self._commands.run(environment.command(argv), streams.feed)
             case Request():
-                return await self._send(action, streams)
+                document = await http_document(action, environment, contained=step.contained)
+                return await self._send(HTTP_REQUEST, document, streams)
+            case Mail():
+                return await self._send(MAIL_MESSAGE, await mail_document(action, environment), streams)
             case Evaluation():
                 raise AssertionError("an evaluation is the only action of its step")
 
-    async def _send(self, request: Request, streams: StepStreams) -> int:
-        environment = self._environment
-        values = {**environment.variables, **environment.values}
-        body = None if request.body is None else value_of(request.body, values)
-        headers = {name: await environment.fill(text) for name, text in request.headers.items()}
-        if body is not None and not isinstance(body, str):
-            headers = {"Content-Type": "application/json", **headers}
-        document = {
-            "url": await environment.fill(request.url),
-            "method": request.method,
-            "headers": headers,
-            "body": None if body is None else as_text(body),
-            "expected": request.expected,
-            "public_only": self._step.contained or request.public_only,
-            "private_hosts": request.private_hosts,
-            "sign": None if request.sign is None else await environment.fill(request.sign),
-            "follow": request.follow,
-            "max_response": request.max_response,
-        }
+    async def _send(self, program: str, document: dict[str, Any], streams: StepStreams) -> int:
+        """Runs the program that sends a request or a mail."""
         with PrivateFolder() as folder:
             folder.write("request.json", msgspec.json.encode(document).decode(), 0o600)
-            argv = [sys.executable, "-I", HTTP_REQUEST, folder.path]
-            code = await self._commands.run(environment.command(argv), streams.feed)
+            argv = [sys.executable, "-I", program, folder.path]
+            code = await self._commands.run(self._environment.command(argv), streams.feed)
             response = folder.read("response.json")
             found = msgspec.json.decode(response) if response else {}
             if "refused" in found:
@@ -195,8 +184,7 @@ class StepRun:
     async def _failed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
         step, event = self._step, self._work.event
         retryable = not step.retry_codes or code in step.retry_codes
-        requested = bool(step.actions) and isinstance(step.actions[0], Request)
-        error_code = REQUEST_FAILURES.get(code) if requested else None
+        error_code = _failures(step).get(code)
         last = event.attempt >= event.max_attempts or not retryable
         tolerance = step.tolerance if last else None
         if tolerance is not None and await asyncio.to_thread(tolerates, tolerance, code, stdout.text):
@@ -244,6 +232,17 @@ class StepRun:
     def _described(self, error: BaseException) -> ErrorInfo:
         info = describe(error)
         return msgspec.structs.replace(info, message=self._masked(info.message), traceback=self._masked(info.traceback))
+
+
+def _failures(step: StepSpec) -> Mapping[int, str]:
+    """Returns the codes of errors by exit code, of a step that is a request or a mail."""
+    match step.actions:
+        case (Request(), *_):
+            return REQUEST_FAILURES
+        case (Mail(), *_):
+            return MAIL_FAILURES
+        case _:
+            return {}
 
 
 def _first_line(script: str) -> list[str]:

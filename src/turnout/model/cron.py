@@ -16,6 +16,7 @@ import msgspec
 from cronsim import CronSim, CronSimError
 
 BAD_SCHEDULE = "bad_schedule"
+CRON_FIELDS = "cron_fields"
 UNKNOWN_TIMEZONE = "unknown_timezone"
 NEVER_FIRES = "schedule_never_fires"
 MACROS = {
@@ -59,8 +60,11 @@ def cron_problem(expression: str) -> Problem | None:
         return None
     fields = expression.split()
     if len(fields) != 5:
-        right = "write five: minute, hour, day of the month, month, day of the week"
-        return Problem(BAD_SCHEDULE, f"it has {len(fields)} fields; {right}")
+        right = "write five fields: minute, hour, day of the month, month, day of the week"
+        if expression.lstrip().startswith("@"):
+            return Problem(CRON_FIELDS, f"the words are {', '.join(MACROS)}; otherwise {right}, or use `every`")
+        count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+        return Problem(CRON_FIELDS, f"it has {count}; {right}")
     for text, (name, least, most, words) in zip(fields, _FIELDS, strict=True):
         for part in text.split(","):
             if problem := _part_problem(part, least, most, words):
@@ -72,7 +76,8 @@ def zone_problem(name: str) -> Problem | None:
     """Returns what is wrong with the name of a time zone."""
     try:
         ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
+    except (KeyError, TypeError, ValueError, OSError):
+        name = str(name)
         return Problem(UNKNOWN_TIMEZONE, f"there is no time zone {name[:60]!r}; write one such as Europe/Berlin")
     return None
 

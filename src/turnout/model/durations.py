@@ -35,3 +35,17 @@ def seconds(value: Duration, what: str = "duration") -> float:
             value=value,
         )
     return number
+
+
+def shown(number: float) -> str:
+    """Returns a duration as authors write it.
+
+    >>> shown(5400)
+    '1h30m'
+    """
+    parts: list[str] = []
+    left = number
+    for unit, size in (("d", 86400.0), ("h", 3600.0), ("m", 60.0)):
+        count, left = divmod(left, size)
+        parts += [f"{count:.0f}{unit}"] if count else []
+    return "".join(parts) + (f"{left:g}s" if left or not parts else "")

@@ -28,8 +28,10 @@ class Graph:
         "limited",
         "mapped",
         "max_active_steps",
+        "output_arguments",
         "piped_into",
         "pipes",
+        "plain",
         "position",
         "prioritised",
         "rule_context",
@@ -37,6 +39,7 @@ class Graph:
         "run_limits",
         "spec",
         "step_limited",
+        "stuck_hooks",
         "task_hooks",
         "tasks",
         "version",
@@ -83,13 +86,28 @@ class Graph:
         """True if runs or tasks hold slots of limits."""
         self.max_active_steps = spec.max_active_steps
         self._taken = tuple(self._taken_by(task) for task in spec.tasks)
+        self.output_arguments = tuple(self._output_arguments(task) for task in spec.tasks)
+        """By task: the tasks whose outputs are its arguments, in order; None if it has others too."""
         self._map_out()
+        self.plain = not (
+            self.hooks
+            or self.mapped
+            or self.children
+            or self.prioritised
+            or self.step_limited
+            or self.max_active_steps is not None
+            or any(task.rule is not None for task in spec.tasks)
+        )
+        """True if every task starts, in any order, once its dependencies have completed: what a step of most workflows
+        is, and the least that one can cost."""
 
     def _hook_up(self) -> None:
         hooks = [(pos, task.hook) for pos, task in enumerate(self.tasks) if task.hook is not None]
         self.hooks = frozenset(pos for pos, _ in hooks)
         """Positions of all hooks."""
         self.run_hooks = tuple(pos for pos, hook in hooks if not hook.of)
+        self.stuck_hooks = tuple((pos, hook.after) for pos, hook in hooks if hook.on == "stuck")
+        """Positions of the hooks that are called if the run has not ended, with the seconds after its submission."""
         of_tasks: dict[int, list[int]] = {}
         for pos, hook in hooks:
             if hook.of:
@@ -132,6 +150,12 @@ class Graph:
     def _in_templates(self, task: TaskSpec) -> tuple[int, ...]:
         templates = (*task.args, *task.kwargs.values())
         return tuple({self.position[name]: None for template in templates for name in tasks_in(template)})
+
+    def _output_arguments(self, task: TaskSpec) -> tuple[int, ...] | None:
+        if task.hook is not None or task.uses_context or task.kwargs or task.body.kind == "handler":
+            return None
+        named = [arg.name for arg in task.args if isinstance(arg, FromTask) and not arg.path]
+        return tuple(self.position[name] for name in named) if len(named) == len(task.args) else None
 
     def sources(self, pos: int) -> tuple[int, ...]:
         """Returns the tasks whose values this one takes, completed or not; a hook takes its task's outcome."""

@@ -2,6 +2,7 @@
 
 A task's hooks are called when that task reaches its end. The workflow's are called when everything else has ended:
 first those for success, failure or cancellation, then those for the exit. Those that are not called are skipped.
+A hook on ``stuck`` is called by a timer, while the run is open.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, TypedDict
 from turnout.model.events import ErrorInfo
 from turnout.model.graph import Graph
 from turnout.model.moves import MakeReady, Move, RunView, Stop
-from turnout.model.notifications import RunEvent, run_event
+from turnout.model.notifications import OpenTask, RunEvent, run_event, stuck_event
 from turnout.model.rows import RunRow, TaskRow
 from turnout.model.run_outcome import RowOf, end_of, failed_tasks
 from turnout.model.spec import HookedOn
@@ -87,6 +88,13 @@ def call_hooks(view: RunView) -> Iterator[Move]:
             yield from _settle(view, last, called)
 
 
+def call_stuck(view: RunView, pos: int) -> Iterator[Move]:
+    """Makes ready a hook of a run that should have ended by now: once, and not if only hooks are left to end."""
+    open_run = view.run_row.state in (RunState.RUNNING, RunState.PAUSED)
+    if open_run and view.task(pos).state is TaskState.PENDING and not only_hooks_open(view):
+        yield MakeReady(pos)
+
+
 def open_hooks(view: RunView) -> list[int]:
     """Returns the hooks that have not ended."""
     return [pos for pos in view.machine.graph.hooks if view.task(pos).state not in TASK_TERMINAL]
@@ -115,11 +123,14 @@ def _on(graph: Graph, pos: int) -> HookedOn:
 def hook_arguments(
     graph: Graph, pos: int, run_id: str, run: RunRow, row_of: RowOf, output_of: Callable[[str], Any]
 ) -> tuple[RunOutcome | TaskOutcome | RunEvent, ...]:
-    """Returns the arguments of a hook's call: the same in every attempt, as the outcome no longer changes."""
+    """Returns the arguments of a hook's call: the same in every attempt, as the outcome no longer changes. Those of a
+    hook on ``stuck`` have what is open now."""
     hook = graph.tasks[pos].hook
     assert hook is not None
     if not hook.takes_outcome:
         return ()
+    if hook.on == "stuck":
+        return (_stuck_event(graph, run_id, run, row_of, hook.after),)
     if graph.tasks[pos].body.detached:
         return (run_event(**_run_outcome(graph, run_id, run, row_of)),)
     if not hook.of:
@@ -135,6 +146,23 @@ def _run_outcome(graph: Graph, run_id: str, run: RunRow, row_of: RowOf) -> RunOu
         status=end.state.value,
         reason=end.reason,
         failed=[_failure(row, row.error) for row in failed_tasks(graph, row_of)],
+    )
+
+
+def _stuck_event(graph: Graph, run_id: str, run: RunRow, row_of: RowOf, after: float) -> RunEvent:
+    rows = [row_of(pos) for pos in range(len(graph.tasks)) if pos not in graph.hooks]
+    return stuck_event(
+        run_id=run_id,
+        workflow=graph.spec.full_name,
+        status=run.state.value,
+        reason=run.reason,
+        after=after,
+        failed=[_failure(row, row.error) for row in failed_tasks(graph, row_of)],
+        waiting=[
+            OpenTask(task=row.name, state=row.state.value, reason=row.reason, attempt=row.attempt)
+            for row in rows
+            if row.state in (TaskState.READY, TaskState.RUNNING)
+        ],
     )
 
 

@@ -112,7 +112,9 @@ def _check_name(where: str, name: Any) -> None:
         _refuse(f"{where} has a ${{…}} that is not a parameter: {right}", value=name)
     if name.startswith((QUEUE, WORKFLOW)):
         _refuse(
-            f"the name of {where} begins with {name.partition(':')[0]}:, as those of queues do: {right}", value=name
+            f"the name of {where} begins with {name.partition(':')[0]}:, as the limits do that queue and "
+            f"max_active_runs stand for: {right}",
+            value=name,
         )
 
 
@@ -192,22 +194,6 @@ def _value(found: re.Match[str], input: Mapping[str, Any], name: str, what: str)
             limit=name,
         )
     return text
-
-
-def conflicts(declared: Iterable[tuple[str, LimitSpec]], configured: Mapping[str, LimitSize]) -> list[str]:
-    """Returns a sentence for each limit that is declared with different sizes, and that the configuration does not
-    settle. ``declared`` has the place of each declaration."""
-    found: dict[str, dict[LimitSize, str]] = {}
-    for where, limit in declared:
-        if limit.size.given and limit.name not in configured:
-            found.setdefault(limit.name, {}).setdefault(limit.size, where)
-    return [
-        f"limit {name!r} is declared with different sizes: "
-        + "; ".join(f"{shown_size(size)} by {where}" for size, where in sizes.items())
-        + "; the smallest is in force"
-        for name, sizes in found.items()
-        if len(sizes) > 1
-    ]
 
 
 def shown_size(size: LimitSize) -> str:

@@ -11,9 +11,13 @@ from difflib import get_close_matches
 MAX_COMPARED = 200
 """Names that an unknown one is compared with; of more, only those that begin alike."""
 
+DELIVERY = "notify"
+"""The name of the workflows that deliver notifications. Their package is that of the workflow that notifies, and its
+name."""
+
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 
-_HOOK = re.compile(r"(?:.+\.)?on_(?:success|failure|cancel|exit)\..+")
+_HOOK = re.compile(r"(?:.+\.)?on_(?:success|failure|cancel|exit|stuck)\..+")
 
 
 def is_identifier(name: str) -> bool:
@@ -25,6 +29,15 @@ def hook_name(on: str, function: str, of: str = "") -> str:
     return f"{of}.on_{on}.{function}" if of else f"on_{on}.{function}"
 
 
+def made_at(run_id: str) -> float:
+    """Returns the time at which the id of a run was made, in seconds since 1970; that of a child run is its parent's.
+
+    >>> made_at("0199c82c-c000-7000-8000-000000000000")
+    1760000000.0
+    """
+    return int(run_id.replace("-", "")[:12], 16) / 1_000
+
+
 def is_hook(name: str) -> bool:
     """True if a task of this name is a hook; no other task may be named like one."""
     return _HOOK.fullmatch(name) is not None
@@ -34,6 +47,7 @@ class _RunIds:
     """Makes version 7 UUIDs that ascend within this process, also within one millisecond."""
 
     _RANDOM_BITS = 74
+    _STEP_BITS = 66
 
     def __init__(self) -> None:
         self._last = 0
@@ -43,7 +57,8 @@ class _RunIds:
         fresh = (stamp << self._RANDOM_BITS) | int.from_bytes(os.urandom(10), "big") >> (80 - self._RANDOM_BITS)
         # A random step: the next id cannot be guessed, and concurrent threads get different ids.
         if fresh <= self._last:
-            fresh = self._last + 1 + int.from_bytes(os.urandom(7), "big")
+            # It is large, so that the beginning of an id, which is what people see, differs too.
+            fresh = self._last + 1 + (int.from_bytes(os.urandom(9), "big") >> (72 - self._STEP_BITS))
         self._last = fresh
         high, low = fresh >> 62, fresh & ((1 << 62) - 1)
         number = (high >> 12 << 80) | (0x7 << 76) | ((high & 0xFFF) << 64) | (0x2 << 62) | low

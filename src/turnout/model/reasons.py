@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -143,7 +144,31 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
 """Reasons of ready tasks by the word that they begin with. Reasons in an executor's own words are not among
 them. The reference of the documentation is generated from this table."""
 
+_WORD = re.compile(r"[a-z_]+")
 _encode = msgspec.json.Encoder().encode
+
+
+def wait_reason(reason: str | None) -> WaitReason | None:
+    """Returns the meaning and the remedy of a waiting reason; None if it is in an executor's own words.
+
+    >>> wait_reason("no_worker_matches{gpu=true} handler train").remedy[:14]
+    'Start a worker'
+    """
+    word = None if reason is None else _WORD.match(reason)
+    return None if word is None else WAIT_REASONS.get(word[0])
+
+
+def in_words(reason: str | None) -> str:
+    """Returns the meaning of a waiting reason, with the reason itself; a reason in an executor's own words as it is.
+
+    >>> in_words("paused")
+    'the run is paused (paused)'
+    """
+    found = wait_reason(reason)
+    if found is None:
+        return reason or ""
+    meaning = found.meaning.partition(". ")[0].rstrip(".").replace("``", "")
+    return f"{meaning[0].lower()}{meaning[1:]} ({reason})"
 
 
 @lru_cache(maxsize=1024)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -13,10 +14,41 @@ from turnout.model.branches import skipped_by_choice
 from turnout.model.graph import Graph
 from turnout.model.names import suggest
 from turnout.model.retry import RetryPolicy
-from turnout.model.rows import TaskRow
+from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.rules import needs_context
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.states import TaskState
+
+
+class RunsAgain(StrEnum):
+    """The reasons for which a task of an earlier run runs again in a rerun."""
+
+    ASKED_FOR = "asked_for"
+    NOT_FINISHED = "not_finished"
+    NEW = "new"
+    CHANGED = "changed"
+    INPUT_CHANGED = "input_changed"
+    FOLLOWS = "follows"
+    HOOK = "hook"
+
+
+class AgainReason(msgspec.Struct, frozen=True):
+    """The reason for which a task runs again, and for ``follows`` the task that it depends on."""
+
+    why: RunsAgain
+    after: str | None = None
+
+
+class RerunPlan(msgspec.Struct, frozen=True):
+    """The tasks and the input of a rerun that was not made."""
+
+    run: StoredRun
+    """The run that is repeated."""
+    graph: Graph
+    """That of the new run."""
+    input: Mapping[str, Any]
+    again: dict[int, AgainReason]
+    """The tasks that run again, by position; all others are reused."""
 
 
 def kept_tasks(
@@ -33,6 +65,19 @@ def kept_tasks(
     if it takes none of the ``changed`` parameters, and if it does not depend on a task that runs again. ``rows`` are
     those of the old run, by position; ``from_task`` always runs again, as do hooks.
     """
+    again = tasks_again(old, rows, new, changed=changed, from_task=from_task)
+    return {pos: old.position[task.name] for pos, task in enumerate(new.tasks) if pos not in again}
+
+
+def tasks_again(
+    old: Graph,
+    rows: Mapping[int, TaskRow],
+    new: Graph,
+    *,
+    changed: Iterable[str] = (),
+    from_task: str | None = None,
+) -> dict[int, AgainReason]:
+    """Returns the positions in ``new`` of the tasks that run again, each with the reason: all that are not kept."""
     if from_task is not None and from_task not in new.position:
         raise InvalidInput(
             f"workflow {new.spec.name!r} has no task {from_task!r}{suggest(from_task, list(new.position))}",
@@ -40,20 +85,23 @@ def kept_tasks(
             task=from_task,
         )
     others = frozenset(changed)
-    kept: dict[int, int] = {}
+    again: dict[int, AgainReason] = {}
     for pos, task in enumerate(new.tasks):
         was = old.position.get(task.name)
-        if (
-            was is not None
-            and pos not in new.hooks
-            and task.name != from_task
-            and _finished(rows[was])
-            and same_work(task, old.tasks[was])
-            and not (others and _takes(task, others))
-        ):
-            kept[pos] = was
-    _drop_followers(new, kept)
-    return kept
+        if pos in new.hooks:
+            again[pos] = AgainReason(RunsAgain.HOOK)
+        elif task.name == from_task:
+            again[pos] = AgainReason(RunsAgain.ASKED_FOR)
+        elif was is None:
+            again[pos] = AgainReason(RunsAgain.NEW)
+        elif not _finished(rows[was]):
+            again[pos] = AgainReason(RunsAgain.NOT_FINISHED)
+        elif not same_work(task, old.tasks[was]):
+            again[pos] = AgainReason(RunsAgain.CHANGED)
+        elif others and _takes(task, others):
+            again[pos] = AgainReason(RunsAgain.INPUT_CHANGED)
+    _add_followers(new, again)
+    return again
 
 
 def same_work(task: TaskSpec, other: TaskSpec) -> bool:
@@ -100,11 +148,13 @@ def _takes(task: TaskSpec, changed: frozenset[str]) -> bool:
     return needs_context(task.rule) or any(name in changed for each in templates for name in params_in(each))
 
 
-def _drop_followers(graph: Graph, kept: dict[int, int]) -> None:
-    open_ = [pos for pos in range(len(graph.tasks)) if pos not in kept]
+def _add_followers(graph: Graph, again: dict[int, AgainReason]) -> None:
+    open_ = list(again)
     while open_:
-        for dependent in graph.dependents[open_.pop()]:
-            if kept.pop(dependent, None) is not None:
+        pos = open_.pop()
+        for dependent in graph.dependents[pos]:
+            if dependent not in again:
+                again[dependent] = AgainReason(RunsAgain.FOLLOWS, graph.tasks[pos].name)
                 open_.append(dependent)
 
 

@@ -131,6 +131,16 @@ class StoredMove(msgspec.Struct, frozen=True, gc=False):
     move: HistoryRow
 
 
+class StoredVersion(msgspec.Struct, frozen=True):
+    """A version of the spec of a workflow, without its text."""
+
+    version: str
+    number: int
+    created_at: float
+    used_at: float | None
+    """When a run of it was submitted last, to within the time that submissions are gathered."""
+
+
 class StoredDecision(msgspec.Struct, frozen=True, gc=False):
     """The stored decision about a task of a run."""
 
@@ -220,6 +230,15 @@ class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
     def queued(self) -> bool:
         """True if it waits for its limits, and is not to be claimed."""
         return self.row.state is RunState.PENDING and self.row.reason == LIMIT
+
+
+class UnownedRun(msgspec.Struct, frozen=True, gc=False):
+    """A run that no session drives."""
+
+    run_id: str
+    version: str
+    age: float
+    """Seconds since it was submitted, by the database's clock."""
 
 
 class LoadedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -323,6 +342,16 @@ class SessionHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds since it was started, by the database's clock."""
     silent: float
     """Seconds since its last renewal, by the clock of leases."""
+
+
+class LostSession(msgspec.Struct, frozen=True):
+    """A session that was declared dead, and its last reported status."""
+
+    id: str
+    host: str
+    health: str | None
+    at: float
+    """When it was declared dead, by the database's clock."""
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):

@@ -56,6 +56,15 @@ class EndedTasks(msgspec.Struct, frozen=True):
     started_within: tuple[int, ...]
 
 
+class StepCounts(msgspec.Struct, frozen=True):
+    """Runs that ended in one step of a time, and their tasks, by state."""
+
+    number: int
+    """The number of the step, from 0."""
+    runs: dict[str, int] = {}
+    tasks: dict[str, int] = {}
+
+
 class Histogram:
     """Durations of one set of labels."""
 

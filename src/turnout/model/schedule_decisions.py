@@ -12,6 +12,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from turnout.errors import InputError
+from turnout.model.events import clipped
 from turnout.model.schedules import ScheduleSpec, acted_on_at, count_due, due_times, newest_due, next_due
 
 Outcome: TypeAlias = Literal["fired", "skipped"]
@@ -34,12 +36,15 @@ ALREADY_SUCCESSFUL = "already_successful"
 NOTHING_TO_STOP = "nothing_to_stop"
 PAUSED = "paused"
 REMOVED = "removed"
+INVALID_INPUT = "invalid_input"
+MAX_REASON = 2_000
+"""Characters of a reason with its detail."""
 REASONS = {
     ON_SCHEDULE: "It fired when it was due.",
     CAUGHT_UP: "It fired later than it was due, by the catch-up policy.",
     QUEUED: "It fired, and its run starts when earlier ones of the schedule have ended.",
     CANCELLED_PREVIOUS: "It fired, and earlier runs are cancelled first.",
-    MISSED: "No server was there when it was due, and the catch-up policy leaves it out.",
+    MISSED: "No server acted on it before it was late or the next one came, and the catch-up policy leaves it out.",
     CATCH_UP_LIMIT: "It was missed, and more than `max_catch_up` newer ones were missed too.",
     OVERLAP: "An earlier run of the schedule had not ended.",
     QUEUE_FULL: f"{MAX_QUEUED} runs of the schedule wait already.",
@@ -47,12 +52,25 @@ REASONS = {
     ALREADY_SUCCESSFUL: "A run that the schedule did not start has completed since the previous due time.",
     NOTHING_TO_STOP: "The workflow had no open run.",
     PAUSED: "The schedule was paused.",
-    "invalid_input": "The parameters of the schedule do not fit the workflow.",
+    INVALID_INPUT: "The parameters of the schedule do not fit the workflow.",
+    "unknown_queue": "The workflow is in a queue that is not configured.",
+    "unknown_limit": "The workflow has a limit without a size.",
+    "no_limit_key": "A limit of the workflow takes a parameter that has no value in the parameters of the schedule.",
     REMOVED: "The schedule was removed before its run could begin.",
     "manual": "It was fired by hand.",
     "backfill": "It was fired by a backfill.",
 }
 """Why a due time was decided as it was, by code. A detail in braces may follow the code."""
+
+
+def refusal(error: InputError) -> str:
+    """Returns the reason of a due time whose run was refused, with the whole message.
+
+    >>> refusal(InputError("workflow 'a' needs the parameter 'day'"))
+    "invalid_input{workflow 'a' needs the parameter 'day'}"
+    """
+    code = error.code if error.code in REASONS else INVALID_INPUT
+    return clipped(f"{code}{{{error.message}}}", MAX_REASON)
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

@@ -65,19 +65,24 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of a handler: the predicates that it may wait for, as ``module:qualname``. A function's task declares its own."""
     detached: bool = False
     """Of a workflow: the task has completed once the run is durable. That run has no parent, and goes on by itself."""
+    version: str = ""
+    """Of a workflow that is local to the file of its caller: its version, so that a change of it changes the caller's.
+    Runs keep the sub-workflows of the file that they were started from."""
 
 
-HookedOn: TypeAlias = Literal["success", "failure", "cancel", "exit"]
+HookedOn: TypeAlias = Literal["success", "failure", "cancel", "exit", "stuck"]
 
 
 class Hook(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The end that calls a task which is a hook."""
+    """The end, or with ``stuck`` the missing end, that calls a task which is a hook."""
 
     on: HookedOn
     of: str = ""
     """The task whose end it is; empty: the run's."""
     takes_outcome: bool = False
     """True if its function has a parameter for the outcome."""
+    after: float = 0.0
+    """Of a hook on ``stuck``: it is called if the run has not ended so many seconds after its submission."""
 
 
 class Param(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -59,6 +59,26 @@ class Request(msgspec.Struct, frozen=True, tag="http", omit_defaults=True):
     """False: a redirection is an answer like any other."""
     max_response: int = 0
     """Bytes of the answer that are read; 0: all."""
+    timeout: float | None = None
+    """Seconds in which the answer must be complete; None: as many as the task has."""
+
+
+class Mail(msgspec.Struct, frozen=True, tag="mail", omit_defaults=True):
+    """A mail that is handed to a server by SMTP. It has no output."""
+
+    to: tuple[str, ...]
+    subject: Text
+    text: Text
+    message_id: Text
+    timeout: float
+    """Seconds in which the server must have taken it."""
+    host: str = ""
+    """Empty: none is configured, and the step fails."""
+    port: int = 587
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    sender: str = ""
+    username: str | None = None
+    password: Text | None = None
 
 
 class Evaluation(msgspec.Struct, frozen=True, tag="evaluation", omit_defaults=True):
@@ -76,10 +96,25 @@ class Evaluation(msgspec.Struct, frozen=True, tag="evaluation", omit_defaults=Tr
     """The name of the step that follows."""
 
 
-REQUEST_FAILURES = {6: "address_not_found", 7: "no_connection", 8: "private_address", 22: "unexpected_status"}
+REQUEST_FAILURES = {
+    6: "address_not_found",
+    7: "no_connection",
+    8: "private_address",
+    22: "unexpected_status",
+    28: "request_timed_out",
+}
 """The codes of errors by the exit code of a request."""
+MAIL_FAILURES = {
+    6: "address_not_found",
+    7: "no_connection",
+    22: "mail_deferred",
+    28: "request_timed_out",
+    55: "mail_refused",
+    67: "smtp_login_refused",
+}
+"""The same for a mail."""
 
-Action: TypeAlias = Line | Program | Script | Request | Evaluation
+Action: TypeAlias = Line | Program | Script | Request | Mail | Evaluation
 
 
 # -- values with texts in them --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import msgspec
 
 from turnout.model.bindings import merge_contexts
 from turnout.model.branches import accepted_end, checked_choice, restore_choices, skip_reason, skip_unchosen
-from turnout.model.events import DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
+from turnout.model.events import STATUS_COMPLETED, DispatchDecision, ErrorInfo, ExecutionResult, TaskReadyEvent
 from turnout.model.expansion import (
     advance_groups,
     evaluate_item,
@@ -24,7 +24,7 @@ from turnout.model.expansion import (
     value_in,
 )
 from turnout.model.groups import Expansion, startable
-from turnout.model.hooks import call_hooks, only_hooks_open, open_hooks
+from turnout.model.hooks import call_hooks, call_stuck, only_hooks_open, open_hooks
 from turnout.model.moves import AddItems, End, MakeReady, Move, StartGroup, Stop
 from turnout.model.reasons import (
     PAUSED,
@@ -96,6 +96,11 @@ class Transition(msgspec.Struct, gc=False, eq=False):
     their items."""
     _open_dependencies: dict[int, int] | None = None
     """Open dependencies of a task after this transition, where the number has changed and is not zero."""
+    due: list[int] = []
+    """Pending tasks of a plain workflow whose dependencies have completed. They start in this transition, which is one
+    move, or ``settle`` makes them ready."""
+    has_ready: bool = False
+    """True if this transition has made a task ready that may still be so."""
 
     def __post_init__(self) -> None:
         self.seq = self.machine.seq
@@ -103,6 +108,12 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     # -- reading ------------------------------------------------------------------------------------------------
     def task(self, pos: int) -> TaskRow:
+        if self.due:
+            self.settle()
+        return self.rows.get(pos) or self.tasks[pos]
+
+    def _row(self, pos: int) -> TaskRow:
+        """Returns the row as it is so far: a task that is due is still pending."""
         return self.rows.get(pos) or self.tasks[pos]
 
     @property
@@ -128,6 +139,8 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def ready(self) -> list[int]:
         """Returns the tasks that may be dispatched now, oldest first; those made ready by this transition last."""
+        if self.due:
+            self.settle()
         machine = self.machine
         state = (self.run or machine.row).state
         # While a run is being cancelled only its hooks can be ready.
@@ -146,6 +159,8 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def made_ready(self) -> list[int]:
         """Returns the tasks that this transition makes ready, also those with a delay."""
+        if self.due:
+            self.settle()
         return [pos for pos, row in self.rows.items() if row.state is TASK_READY]
 
     def offerable(self) -> Iterable[int]:
@@ -163,7 +178,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         if self.machine.new.rerun_of is not None:
             self._apply(restore_choices(self))
         for pos, left in enumerate(self.machine.remaining):
-            if left == 0 and self.task(pos).state is TASK_PENDING and pos not in hooks:
+            if left == 0 and self._row(pos).state is TASK_PENDING and pos not in hooks:
                 self._evaluate_trigger(pos)
         if self.machine.graph.pipes:
             self._apply(resume_groups(self))
@@ -173,7 +188,9 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         committed = self.tasks[pos]
         row = self.rows.get(pos, committed)
         detail = start_detail(decision.executor_key, decision.reason, worker)
-        if committed.state is TASK_PENDING:
+        if row.state is TASK_PENDING:
+            seq = self.log(pos, TASK_PENDING, TASK_RUNNING, row.attempt + 1, detail)
+        elif committed.state is TASK_PENDING:
             # It became ready in this transition: one move, in place of the one that made it ready.
             seq = row.seq
             move = HistoryRow(seq, pos, TASK_PENDING, TASK_RUNNING, row.attempt + 1, detail)
@@ -189,6 +206,8 @@ class Transition(msgspec.Struct, gc=False, eq=False):
 
     def set_wait_reason(self, pos: int, reason: str) -> None:
         """Sets the waiting reason of a task that this transition makes ready; the reason alone causes no commit."""
+        if self.due:
+            self.settle()
         row = self.rows.get(pos)
         if row is not None and row.state is TASK_READY and row.reason != reason:
             self.rows[pos] = msgspec.structs.replace(row, reason=reason)
@@ -209,11 +228,20 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             return False
         machine = self.machine
         graph = machine.graph
+        run = self.run or machine.row
+        if (
+            graph.plain
+            and result.status is STATUS_COMPLETED
+            and result.chosen is None
+            and run.state is RUN_RUNNING
+            and pos not in self.rows
+        ):
+            self._complete(pos, row, result)
+            return True
         if pos in graph.mapped:
             return False  # It ends with its items only.
         if result.chosen is not None:
             result = checked_choice(result, graph, pos)
-        run = self.run or machine.row
         if run.state is RUN_CANCELLING and pos not in graph.hooks:
             outcome = verdict_when_cancelling(result, run.reason)
         else:
@@ -254,12 +282,18 @@ class Transition(msgspec.Struct, gc=False, eq=False):
                 self.stop(pos, TaskState.CANCELLED, reason)
         return running
 
+    def call_stuck(self, hook: str) -> None:
+        """Calls a hook because the run should have ended by now."""
+        self._apply(call_stuck(self, self.machine.graph.position[hook]))
+
     def stop_running(self, pos: int, reason: str) -> None:
         """Ends a running attempt without a result: a poller's, or one that does not answer a cancellation."""
         if self.task(pos).state is TASK_RUNNING:
             self.stop(pos, TaskState.CANCELLED, reason)
 
     def pause(self, reason: str = "paused") -> None:
+        if self.due:
+            self.settle()
         if self.run_row.state in (RUN_RUNNING, RunState.PENDING):
             self._move_run(RunState.PAUSED, reason=reason)
             for pos in list(self.machine.ready)[:MAX_EXPLAINED]:
@@ -282,7 +316,9 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self._move_run(RunState.FAILED, reason=reason, error=error)
 
     def finish(self) -> None:
-        """Ends the run if no task is open."""
+        """Makes due tasks that did not start ready, and ends the run if no task is open."""
+        if self.due:
+            self.settle()
         graph = self.machine.graph
         for pos in self.machine.finished_groups:
             self._apply(finish_group(self, pos))
@@ -295,6 +331,8 @@ class Transition(msgspec.Struct, gc=False, eq=False):
             self._move_run(end.state, reason=end.reason, error=end.error)
 
     def write(self) -> RunWrite:
+        if self.due:
+            self.settle()
         new = self.machine.new
         return RunWrite(
             run_id=new.run_id,
@@ -316,17 +354,48 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         state = RUN_RUNNING if owner else RunState.PENDING
         if owner is None:
             self.machine.epoch = 0  # before that of the first owner
+        if self.due:
+            self.settle()
         rows = [self.rows.get(row.pos, row) for row in self.tasks] if owner else self.machine.tasks
         self.run = self.run or RunRow(state=state, reason=reason, started_at=self.now if owner else None)
         return insertion(self.machine, owner, self.run, rows, self.history)
 
     # -- one row ------------------------------------------------------------------------------------------------
+    def _complete(self, pos: int, row: TaskRow, result: ExecutionResult) -> None:
+        """Ends a committed attempt of a plain workflow with its output: ``end``, without what others need besides."""
+        graph, remaining, version = self.machine.graph, self.machine.remaining, result.handler_version
+        seq = self.log(
+            pos, TASK_RUNNING, TASK_COMPLETED, row.attempt, success_detail(None, version) if version else None
+        )
+        self.rows[pos] = completed(row, row, result, self.now, seq)
+        self._ended += 1
+        for dependent in graph.dependents[pos]:
+            known = self._open_dependencies
+            left = remaining[dependent] if known is None else known.get(dependent, remaining[dependent])
+            if left > 1:
+                if known is None:
+                    known = self._open_dependencies = {}
+                known[dependent] = left - 1
+            elif self.tasks[dependent].state is TASK_PENDING and dependent not in self.rows:
+                if graph.dep_counts[dependent] == 1:
+                    self.due.append(dependent)
+                else:
+                    self._evaluate_trigger(dependent)
+
+    def settle(self) -> None:
+        """Makes the due tasks ready that did not start."""
+        due, self.due = self.due, []
+        for pos in due:
+            if self._row(pos).state is TASK_PENDING:
+                self.make_ready(pos)
+
     def _schedule_retry(self, pos: int, result: ExecutionResult, outcome: Verdict) -> None:
         """Moves a task from running to ready: it is retried."""
         row = self.task(pos)
         detail = end_detail(result, outcome.reason, outcome.delay)
         seq = self.log(pos, TASK_RUNNING, TASK_READY, row.attempt, detail)
         self.rows[pos] = retried(row, self.tasks[pos], result, outcome, seq)
+        self.has_ready = True
 
     def end(self, pos: int, state: TaskState, result: ExecutionResult | None, outcome: Verdict) -> None:
         """Moves a task to a terminal state, with a result or without one."""
@@ -440,17 +509,19 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         task, deps = graph.tasks[pos], graph.deps[pos]
         if task.rule is None:
             go = self._all_completed(deps) or default_rule(
-                (row.state, accepted_end(row, graph.tasks[row.pos])) for row in (self.task(dep) for dep in deps)
+                (row.state, accepted_end(row, graph.tasks[row.pos])) for row in map(self._row, deps)
             )
         else:
-            states = {graph.tasks[dep].name: self.task(dep).state for dep in deps}
+            states = {graph.tasks[dep].name: self._row(dep).state for dep in deps}
             go = evaluate(task.rule, states, self._context(deps) if needs_context(task.rule) else {})
         if go and pos in graph.mapped:
             self._apply(open_group(self, pos))
+        elif go and graph.plain and (self.run or self.machine.row).state is RUN_RUNNING:
+            self.due.append(pos)
         elif go:
             self.make_ready(pos)
         else:
-            self.stop(pos, TaskState.SKIPPED, skip_reason((self.task(dep), graph.tasks[dep]) for dep in deps))
+            self.stop(pos, TaskState.SKIPPED, skip_reason((self._row(dep), graph.tasks[dep]) for dep in deps))
 
     def make_ready(self, pos: int, reason: str | None = None) -> None:
         """Moves a task from pending to ready."""
@@ -459,6 +530,7 @@ class Transition(msgspec.Struct, gc=False, eq=False):
         if reason is None and (self.run or self.machine.row).state is RUN_PAUSED:
             reason = PAUSED
         self.rows[pos] = msgspec.structs.replace(row, state=TASK_READY, reason=reason, seq=seq, was=TASK_PENDING)
+        self.has_ready = True
 
     def _all_completed(self, positions: tuple[int, ...]) -> bool:
         rows, tasks = self.rows, self.tasks

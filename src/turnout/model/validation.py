@@ -16,7 +16,9 @@ from turnout.model.spec import DictOf, FromTask, Literally, TaskSpec, Template, 
 from turnout.model.texts import MAX_NAME_LENGTH, checked_text
 from turnout.model.values import dump_output
 
-MAX_PRIORITY = 1_000_000
+MAX_PRIORITY = 1_000
+"""Of runs, workflows and tasks, in files, in Python, by commands and by the API: as one level counts as a minute of
+waiting, no run goes before others that have waited for a day."""
 
 
 def validate(spec: WorkflowSpec) -> None:
@@ -71,7 +73,7 @@ def _hook(task: TaskSpec) -> None:
         _refuse(
             "bad_identifier",
             f"task name {task.name!r} is one that only a hook has: choose a name without 'on_success.', 'on_failure.', "
-            "'on_cancel.' or 'on_exit.' in it",
+            "'on_cancel.', 'on_exit.' or 'on_stuck.' in it",
             value=task.name,
         )
 

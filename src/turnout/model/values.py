@@ -19,6 +19,21 @@ _JSON = (dict, list, str, int, float)
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
+def load_json(data: bytes | str, what: str) -> Any:
+    """Returns the value of JSON text that comes from outside. Raises NotJson if it is nested too deeply to be stored,
+    and what the decoder raises if it is not JSON.
+
+    >>> load_json('{"order": [1, 2]}', "the body")
+    {'order': [1, 2]}
+    """
+    try:
+        value = msgspec.json.decode(data)
+        _check(value, what, 0)
+    except RecursionError:
+        raise too_deep(what) from None
+    return value
+
+
 class _Typed(Exception):
     """Raised when a part of the value is not JSON yet."""
 
@@ -77,8 +92,9 @@ def _encoded(value: Any, what: str) -> bytes:
         raise NotJson(f"{what} is not JSON: {error}") from error
 
 
-def _too_deep(what: str) -> NotJson:
-    return NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels", code="json_depth")
+def too_deep(what: str) -> NotJson:
+    """Returns the error about a value whose nesting no database or reader is asked to follow."""
+    return NotJson(f"{what} is nested deeper than {MAX_DEPTH} levels: send a flatter value", code="json_depth")
 
 
 def _check(value: Any, what: str, depth: int) -> None:
@@ -87,16 +103,16 @@ def _check(value: Any, what: str, depth: int) -> None:
     if isinstance(value, dict):
         items: dict[Any, Any] = value
         if depth >= MAX_DEPTH and items:
-            raise _too_deep(what)
+            raise too_deep(what)
         for key, item in items.items():
-            if not isinstance(key, str):
+            if type(key) is not str and not isinstance(key, str):
                 raise not_a_key(what, key)
             if type(item) not in _ATOMS:
                 _check(item, what, depth + 1)
     elif isinstance(value, list):
         listed: list[Any] = value
         if depth >= MAX_DEPTH and listed:
-            raise _too_deep(what)
+            raise too_deep(what)
         for item in listed:
             if type(item) not in _ATOMS:
                 _check(item, what, depth + 1)

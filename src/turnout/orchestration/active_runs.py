@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,9 +19,11 @@ from turnout.model.names import split_task_id
 from turnout.model.reasons import RUN_TIMED_OUT
 from turnout.model.rows import TaskRow
 from turnout.model.run_machine import RunMachine
+from turnout.model.states import TaskState
 from turnout.orchestration.background import Background
 from turnout.orchestration.stages.stage import Stage, WorkQueue
 
+STUCK = "stuck"
 NO_REASONS: Mapping[Hashable, str] = {}
 
 
@@ -78,7 +80,8 @@ class OwnedSlots:
 
 
 class RunCommand:
-    """A command that waits for the run's next transition: from another process (a row) or from this one (a future)."""
+    """A command that waits for the run's next transition: from another process (a row) or from this one (a future).
+    That of a timer, ``stuck``, has the name of a hook as its reason."""
 
     __slots__ = ("done", "ends_hooks", "kind", "reason", "row", "withdrawal")
 
@@ -130,6 +133,7 @@ class ActiveRun:
         "queued_for",
         "results",
         "slots",
+        "stuck_timers",
         "timer",
         "wait_reasons",
         "waiting_since",
@@ -165,6 +169,8 @@ class ActiveRun:
         self.waiting_since: dict[Hashable, float] = {}
         """By queue key: since when it waits, which is its rank there until it gets a slot."""
         self.timer: Any = None
+        self.stuck_timers: Sequence[asyncio.TimerHandle] = ()
+        """Those of the hooks that are called if it does not end in time."""
         self.ends_at: float | None = None
         """The monotonic time at which its timeout is over."""
 
@@ -250,6 +256,8 @@ class ActiveRuns(Mapping[str, ActiveRun]):
             self._registry.forget(owned.run_id)
         if owned.timer is not None:
             owned.timer.cancel()
+        for timer in owned.stuck_timers:
+            timer.cancel()
         if owned.results and self._delivery.acknowledges:
             self._delivery.reassign([pending.result for pending in owned.results])
         for command in owned.commands:
@@ -288,6 +296,20 @@ class RunTimers:
             command, remaining = RunCommand("cancel", RUN_TIMED_OUT), max(0.0, timeout - age)
             owned.ends_at = time.monotonic() + remaining
             owned.timer = self._background.later(remaining, lambda: self._runs.command(owned, command))
+
+    def stuck(self, owned: ActiveRun, age: float) -> None:
+        """Calls the run's hooks on ``stuck`` when the time of each is over, unless the run has ended by then."""
+        machine = owned.machine
+
+        def timer(pos: int, after: float) -> asyncio.TimerHandle:
+            command = RunCommand(STUCK, machine.graph.tasks[pos].name)
+            return self._background.later(max(0.0, after - age), lambda: self._runs.command(owned, command))
+
+        owned.stuck_timers = [
+            timer(pos, after)
+            for pos, after in machine.graph.stuck_hooks
+            if machine.tasks[pos].state is TaskState.PENDING
+        ]
 
     def cancel_timeout(self, owned: ActiveRun, event: TaskReadyEvent) -> None:
         """Ends a cancelled attempt that does not stop within the grace period."""

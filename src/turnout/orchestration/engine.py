@@ -61,6 +61,7 @@ class Engine(EngineParts):
 
     async def start_upkeep(self) -> None:
         """Starts to claim runs, to sweep and to prune."""
+        await self.declared_limits.start()
         await self.schedules.start()
         await self.sweeper.start()
         self.pruner.start()

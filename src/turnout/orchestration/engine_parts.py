@@ -49,10 +49,12 @@ from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
 from turnout.orchestration.upkeep.definitions import DefinitionUpdates
 from turnout.orchestration.upkeep.inbox import Inbox
+from turnout.orchestration.upkeep.limit_declarations import DeclaredLimits
 from turnout.orchestration.upkeep.lost_attempts import LostAttempts, Redelivery, UnknownRuns
 from turnout.orchestration.upkeep.pruner import Pruner
 from turnout.orchestration.upkeep.rebalance import Rebalance
 from turnout.orchestration.upkeep.shared_state import SharedState
+from turnout.orchestration.upkeep.stuck_runs import StuckRuns
 from turnout.orchestration.upkeep.sweeper import Notifications, Sweeper
 from turnout.orchestration.upkeep.triggers import TriggerPolls
 
@@ -242,6 +244,7 @@ class EngineParts:
         inbox = Inbox(store, self.session, self.runs, children, self.background)
         redelivery = Redelivery(self.dispatcher, self.session)
         lost_attempts = LostAttempts(store, self.dispatcher, self.session, self.runs, redelivery, self.background)
+        starts_runs = options.schedules and options.drives
         self.schedules = Schedules(
             store,
             registry,
@@ -255,7 +258,10 @@ class EngineParts:
                 background=self.background,
             ),
             background=self.background,
-            enabled=options.schedules and options.drives,
+            enabled=starts_runs,
+        )
+        self.declared_limits = DeclaredLimits(
+            store, registry, self.background, configured=options.limits, enabled=options.drives
         )
         self.sweeper = Sweeper(
             store,
@@ -274,7 +280,19 @@ class EngineParts:
                 inbox=inbox,
                 waiters=self.waiters,
                 shared=SharedState(
-                    DefinitionUpdates(store, options.refresh, self.claims, self.background), self.schedules, self.limits
+                    DefinitionUpdates(store, options.refresh, self.claims, self.background),
+                    self.schedules,
+                    self.limits,
+                    self.declared_limits,
+                    StuckRuns(
+                        store,
+                        registry,
+                        self.graphs,
+                        self.session,
+                        requests=self.requests,
+                        submissions=self.submissions,
+                        background=self.background,
+                    ),
                 ),
                 background=self.background,
             ),
@@ -296,7 +314,7 @@ class EngineParts:
             submissions=self.submissions,
             background=self.background,
             # An orchestrator that drives single runs only, or none, starts nothing of its own.
-            triggers=defined_triggers if options.drives and options.scope.only is None else lambda: (),
+            triggers=defined_triggers if starts_runs and options.scope.only is None else lambda: (),
         )
         self.pruner = Pruner(
             store, self.session, self.commands, self.background, settings.retention, registry.keep_rules

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 
 from turnout.model.rows import RunWrite
+from turnout.orchestration.shared_ticks import aligned
 
 CHECK_INTERVAL = 1.0
 """Seconds between two checks."""
@@ -24,12 +25,12 @@ MAX_CHARACTERS = 8 * MIN_CHARACTERS
 def weight(write: RunWrite) -> int:
     """Returns roughly how many characters of values a write has."""
     total = 0 if write.insert is None else len(write.insert.input)
-    for rows in (write.tasks, write.items):
-        for row in rows:
-            if row.output is not None:
-                total += len(row.output)
-            if row.memo is not None:
-                total += len(row.memo)
+    for row in [*write.tasks, *write.items] if write.items else write.tasks:
+        output, memo = row.output, row.memo
+        if output is not None:
+            total += len(output)
+        if memo is not None:
+            total += len(memo)
     return total
 
 
@@ -45,8 +46,9 @@ class Heap:
         self._passed += characters
 
     async def keep_trimmed(self) -> None:
+        clock = asyncio.get_running_loop().time
         while True:
-            await asyncio.sleep(CHECK_INTERVAL)
+            await asyncio.sleep(aligned(CHECK_INTERVAL, clock()))
             # While values come, the allocator would ask for the same memory again, but the heap must stay bounded.
             if self._passed >= MAX_CHARACTERS or (self._passed >= MIN_CHARACTERS and self._passed == self._last):
                 self._passed = 0

@@ -237,7 +237,7 @@ class Ledger:
                 self._on_outage(False)
             self.metrics.commits += 1
             self.metrics.writes += len(writes)
-            self.metrics.stale += sum(bool(outcome.stale) for outcome in outcomes)
+            self.metrics.stale += len([outcome for outcome in outcomes if outcome.stale])
             return outcomes
 
     def _rejected(self, writes: Sequence[RunWrite], error: str) -> str:

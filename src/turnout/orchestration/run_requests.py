@@ -13,11 +13,13 @@ import msgspec
 from turnout.authoring.definition import Definition
 from turnout.authoring.registry import Registry
 from turnout.dispatcher.admission import Admission
+from turnout.errors import InvalidInput
 from turnout.model.graph import Graph
 from turnout.model.limits import LimitSize, LimitUse, check_known, resolved
 from turnout.model.names import new_run_id
 from turnout.model.rows import NewRun, TaskRow
 from turnout.model.texts import MAX_KEY_LENGTH, checked_text
+from turnout.model.validation import MAX_PRIORITY
 from turnout.model.values import dump_output
 from turnout.orchestration.messages import Submission
 from turnout.orchestration.reply import Reply
@@ -80,6 +82,12 @@ class RunRequests:
         stored, InvalidLimit for limits without a size or a name, HubUnavailable for tasks that need a hub which is not
         up."""
         spec, parent = request.graph.spec, request.parent
+        if abs(request.priority) > MAX_PRIORITY:
+            raise InvalidInput(
+                f"priority is {request.priority:,}: write a whole number within ±{MAX_PRIORITY:,}",
+                code="bad_priority",
+                field="priority",
+            )
         text = dump_output(dict(request.input), limit=self._max_output_bytes, what="input")
         digest = ""
         if request.key is not None:
@@ -110,15 +118,19 @@ class RunRequests:
             self._registry.keep(new, request.definition)
         return Submission(request.graph, new, Reply(), Reply(), request.reuse, warnings, request.unowned, limits)
 
+    def check_limits(self, graph: Graph) -> None:
+        """Raises InvalidLimit if a run of the workflow would be refused because a limit of it has no size."""
+        for task in graph.tasks:
+            check_known(task.limits, self._configured, f"task {task.name!r}")
+        check_known(graph.run_limits, self._configured, f"workflow {graph.spec.name!r}")
+
     def _limits(self, request: RunRequest) -> tuple[LimitUse, ...]:
         """Returns the limits of the run. Those of its tasks are checked too, so that no task finds out later."""
         graph = request.graph
+        self.check_limits(graph)
         for task in graph.tasks:
-            check_known(task.limits, self._configured, f"task {task.name!r}")
             resolved(task.limits, request.input, f"task {task.name!r}")
-        what = f"workflow {graph.spec.name!r}"
-        check_known(graph.run_limits, self._configured, what)
-        return resolved(graph.run_limits, request.input, what)
+        return resolved(graph.run_limits, request.input, f"workflow {graph.spec.name!r}")
 
     def _warnings(self, request: RunRequest, new: NewRun) -> tuple[str, ...]:
         if self._admission is None or not request.answered:

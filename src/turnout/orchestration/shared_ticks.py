@@ -16,3 +16,15 @@ def aligned(interval: float, now: float) -> float:
     if interval < GRID:
         return interval
     return round(interval + -(now + interval) % GRID, 9)
+
+
+def aligned_within(interval: float, now: float) -> float:
+    """Returns the seconds from ``now`` to the last moment of the grid that is at most ``interval`` away. An interval
+    that is shorter than two steps of the grid stays as it is.
+
+    >>> aligned_within(2.0, 10.1), aligned_within(0.1, 10.1)
+    (1.9, 0.1)
+    """
+    if interval < 2 * GRID:
+        return interval
+    return round(interval - (now + interval) % GRID, 9)

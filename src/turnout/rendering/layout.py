@@ -7,12 +7,15 @@ of its own in each of them, like a task, so it runs beside the boxes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from graphlib import TopologicalSorter
 from itertools import pairwise
 
 import msgspec
 
 SWEEPS = 6
 """Passes that improve the order within columns, forwards and backwards in turn."""
+MAX_PASSAGES = 20_000
+"""Positions of lines in intermediate columns. A graph with more of them gets straight lines, which may cross boxes."""
 
 
 class GridPosition(msgspec.Struct, frozen=True):
@@ -25,7 +28,8 @@ class GridPosition(msgspec.Struct, frozen=True):
 class Layout(msgspec.Struct, frozen=True):
     tasks: dict[str, GridPosition]
     lines: dict[tuple[str, str], list[GridPosition]]
-    """For each dependency, the positions of its line: both ends, and one in every column in between."""
+    """For each dependency, the positions of its line: both ends, and, unless it is straight, one in every column in
+    between."""
     columns: int
     rows: int
 
@@ -46,10 +50,11 @@ def layout(depends_on: Mapping[str, Sequence[str]]) -> Layout:
     for node in nodes.values():
         columns[node.column].append(node)
     passages: dict[tuple[str, str], list[_Node]] = {}
+    straight = sum(depth[name] - depth[each] - 1 for name in depends_on for each in depends_on[name]) > MAX_PASSAGES
     for name, befores in depends_on.items():
         for before in dict.fromkeys(befores):
             line = [nodes[before]]
-            for column in range(depth[before] + 1, depth[name]):
+            for column in () if straight else range(depth[before] + 1, depth[name]):
                 passage = _Node(column, None)
                 columns[column].append(passage)
                 line.append(passage)
@@ -69,16 +74,8 @@ def layout(depends_on: Mapping[str, Sequence[str]]) -> Layout:
 
 def _depths(depends_on: Mapping[str, Sequence[str]]) -> dict[str, int]:
     depth: dict[str, int] = {}
-    open_ = list(depends_on)
-    while open_:
-        later: list[str] = []
-        for name in open_:
-            if all(each in depth for each in depends_on[name]):
-                depth[name] = 1 + max((depth[each] for each in depends_on[name]), default=-1)
-            else:
-                later.append(name)
-        assert len(later) < len(open_), "the graph has no cycle"
-        open_ = later
+    for name in TopologicalSorter(depends_on).static_order():
+        depth[name] = 1 + max((depth[each] for each in depends_on[name]), default=-1)
     return depth
 
 

@@ -2,7 +2,9 @@
 
 from turnout.errors import TaskFailure
 from turnout.model.logs import LogLine
+from turnout.model.mail import SmtpSettings
 from turnout.model.retention import Deleted
+from turnout.model.triggers import TriggerRow
 from turnout.model.workers import WorkerView
 from turnout.orchestration.coordination.settings import CoordinatorSettings, PoolSettings, PoolsSettings
 from turnout.orchestration.settings import EngineSettings, Retention
@@ -10,8 +12,8 @@ from turnout.runner.async_runner import AsyncRunHandle, AsyncRunner
 from turnout.runner.notification_settings import NotificationSettings
 from turnout.runner.poller import Poller
 from turnout.runner.routing_rules import RulesInForce
-from turnout.runner.run_reader import TaskDetail
 from turnout.runner.runner import RunHandle, Runner
+from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import AttemptView, RunView, TaskView
 from turnout.runtime.log_buffer import LogSettings
 
@@ -33,8 +35,10 @@ __all__ = [
     "RunHandle",
     "RunView",
     "Runner",
+    "SmtpSettings",
     "TaskDetail",
     "TaskFailure",
     "TaskView",
+    "TriggerRow",
     "WorkerView",
 ]

@@ -22,15 +22,16 @@ from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
+from turnout.model.triggers import TriggerRow
 from turnout.model.workers import WorkerView
 from turnout.orchestration.messages import FinishedRun, Submission
 from turnout.runner.core import Core
 from turnout.runner.log_reader import lines_of_async
 from turnout.runner.routing_rules import RulesInForce
-from turnout.runner.run_reader import TaskDetail
 from turnout.runner.runner import SubmittedRun, Submitting
 from turnout.runner.settings import runner_config
 from turnout.runner.submitter import Options
+from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import AttemptView, RunView, TaskView
 
 P = ParamSpec("P")
@@ -163,6 +164,9 @@ class AsyncRunner:
         before: str | None = None,
     ) -> builtins.list[RunView]:
         return await to_thread(self.core.reader.runs, workflow, states, limit, before)
+
+    async def triggers(self) -> builtins.list[TriggerRow]:
+        return await to_thread(self.core.store.triggers)
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None = None) -> dict[str, Explanation]:
         return self.core.admin.explain(workflow, run_id)

@@ -13,20 +13,23 @@ from turnout.authoring.definition import NO_DEFAULTS, TaskDefaults
 from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow, defined_workflows
 from turnout.contracts.executor import TaskExecutor
+from turnout.contracts.store import RoutingStore
 from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation
 from turnout.dispatcher.placement import MODE, MODES, hub_warning, lacks_hub, require_hub
-from turnout.errors import DefinitionError, InvalidRouting, InvalidSetting
+from turnout.errors import DefinitionError, InvalidLimit, InvalidRouting, InvalidSetting
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import DispatchDecision
 from turnout.model.extras import optional_packages
-from turnout.model.limits import LimitSpec
+from turnout.model.limit_declarations import conflicts, declarations
+from turnout.model.limits import check_known
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.texts import MAX_NAME_LENGTH, checked_text
 from turnout.model.workers import WorkerView
 from turnout.runner.config import Config
 from turnout.runner.live_sessions import Needs, needs
+from turnout.runner.routing_rules import RoutingRules, RulesInForce
 from turnout.runner.settings import RunnerConfig, runner_config
 from turnout.runtime.importable import runs_main_again
 
@@ -55,17 +58,6 @@ def registry_of(
         else:
             log.debug("%d workflows are named %s: registered when submitted", len(same), name)
     return registry
-
-
-def declared_limits(registry: Registry) -> list[tuple[str, LimitSpec]]:
-    """Returns the limits of all workflows and their tasks, each with the place of its declaration."""
-    found: list[tuple[str, LimitSpec]] = []
-    for name in registry.workflows:
-        spec = registry.spec_of(name)
-        if spec is not None:
-            found += [(f"workflow {spec.name!r}", limit) for limit in spec.limits]
-            found += [(f"task {task.full_name!r}", limit) for task in spec.tasks for limit in task.limits]
-    return found
 
 
 def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
@@ -176,13 +168,14 @@ def remote_needs(
 
 
 class Plan:
-    """Answers from the rules and executors of a configuration, without a database and without running anything. The
-    hub is at another address if one is given."""
+    """Answers from the rules and executors of a configuration, without running anything. The hub is at another address
+    if one is given."""
 
     def __init__(self, config: Config, hub: str | None = None) -> None:
         self._settings: RunnerConfig = runner_config(config, hub=hub)
         self._dispatcher: DefaultDispatcher = make_dispatcher(msgspec.structs.replace(self._settings, listens=False))
         self._tenant: str = config.get("tenant") or DEFAULT_TENANT
+        self._checked: list[WorkflowSpec] = []
 
     @property
     def executors(self) -> list[str]:
@@ -192,9 +185,34 @@ class Plan:
         """Returns the workflow as a value, and warnings; raises what would keep it from running."""
         spec = workflow.spec_for(self._tenant)
         warnings = _validate(self._dispatcher, [spec], self._settings.rules_origin)
+        warnings += self._limit_problems(workflow, spec)
+        self._checked.append(spec)
         for task in spec.tasks:
             self._require_hub(task, self._dispatcher.explain(task, spec).decision)
         return spec, warnings
+
+    def _limit_problems(self, workflow: Workflow[..., Any], spec: WorkflowSpec) -> list[str]:
+        """Returns a warning about limits and queues without a size. Raises InvalidLimit if the workflow has schedules:
+        no caller reads why their runs are refused."""
+        try:
+            check_known(spec.run_limits, self._settings.limits, f"workflow {spec.name!r}")
+            for task in spec.tasks:
+                check_known(task.limits, self._settings.limits, f"task {task.name!r} of workflow {spec.name!r}")
+        except InvalidLimit as error:
+            if workflow.schedules:
+                raise
+            return [error.message]
+        return []
+
+    def limit_warnings(self) -> dict[str, list[str]]:
+        """Returns by workflow, of all that were checked, a warning for each limit that others declare with another
+        size."""
+        found: dict[str, list[str]] = {}
+        declared = [each for spec in self._checked for each in declarations(spec)]
+        for name, sentence in conflicts(declared, self._settings.limits).items():
+            for workflow in dict.fromkeys(each.workflow for each in declared if each.declared == name):
+                found.setdefault(workflow, []).append(sentence)
+        return found
 
     def check_all(self, workflows: Iterable[Workflow[..., Any]]) -> list[str]:
         """Returns warnings about these workflows together, by the function that a Runner calls when it starts."""
@@ -205,6 +223,13 @@ class Plan:
         spec = workflow.spec_for(self._tenant)
         _validate(self._dispatcher, [spec], self._settings.rules_origin)
         return {task.name: self._dispatcher.explain(task, spec, None) for task in spec.tasks}
+
+    def follow(self, store: RoutingStore) -> RulesInForce:
+        """Decides from now on by the rules that orchestrators on this database share, if there are any. Returns those
+        in force, with the problem that shared ones have here."""
+        rules = RoutingRules(store, self._dispatcher, given=False)
+        rules.refresh()
+        return rules.in_force
 
     def hub_warnings(self, workflow: Workflow[..., Any]) -> list[str]:
         """Returns a warning for each task, also of called workflows, that runs locally only because there is no hub.

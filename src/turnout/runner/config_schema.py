@@ -171,8 +171,10 @@ NESTED = {key[:length] for key in FIELDS for length in range(1, len(key))} | {(n
 def overlaid(settings: S, values: Mapping[str, Any]) -> S:
     """Returns the settings with nested values, each converted before, in place of their own."""
     hints = types_of(type(settings))
+    names = dict(zip(settings.__struct_encode_fields__, settings.__struct_fields__, strict=True))
     changes: dict[str, Any] = {}
-    for name, value in values.items():
+    for key, value in values.items():
+        name = names.get(key, key)
         nested = settings_in(hints[name])
         if nested is not None:
             # Values that are not given keep the defaults of this very table: pools have defaults of their own.

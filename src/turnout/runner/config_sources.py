@@ -227,7 +227,7 @@ def _value(key: Key, text: str, name: str) -> Any:
         return text
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if key[0] == EXECUTORS:
             return text
         raise InvalidSetting(

@@ -17,7 +17,7 @@ from turnout.dispatcher import WORKERS, DefaultDispatcher
 from turnout.dispatcher.admission import Admission
 from turnout.executors.work_runner import WorkRunner
 from turnout.model.durations import seconds
-from turnout.model.limits import LimitSize, conflicts
+from turnout.model.limits import LimitSize
 from turnout.model.names import split_task_id
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.engine_options import EngineOptions
@@ -28,7 +28,6 @@ from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.orchestration.upkeep.worker_sessions import StoredRunNumbers, WorkerSessions
 from turnout.runner.administration import Administration
 from turnout.runner.composition import (
-    declared_limits,
     drives_stored,
     make_dispatcher,
     refuse_in_child,
@@ -68,8 +67,6 @@ class Core:
         self.url = config.database_url
         workflows = None if config.workflows is None else tuple(config.workflows)
         self.registry = registry_of(workflows, config.tenant, config.task_defaults)
-        for conflict in conflicts(declared_limits(self.registry), config.limits):
-            log.warning("%s", conflict)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.workers = self._workers_executor()
         self.store = connect(self.url, lanes=config.settings.lanes, connections=config.settings.connections)

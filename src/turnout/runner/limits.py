@@ -15,7 +15,7 @@ def find_limit(store: LimitStore, name: str) -> LimitDetail:
     if found is None:
         known = [view.name for view in store.limits()]
         raise InvalidInput(
-            f"there is no limit {name!r} that is configured, held or waited for{suggest(name, known)}",
+            f"there is no limit {name!r} that is configured, declared, held or waited for{suggest(name, known)}",
             code="limit_not_found",
             limit=name,
         )

@@ -1,4 +1,4 @@
-"""Declares the settings of notifications: targets of every workflow, and private hosts that may be reached."""
+"""Declares the settings of notifications: targets of every workflow, private hosts, and the server for mail."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from turnout.errors import InvalidSetting, InvalidWorkflow
+from turnout.model.mail import SmtpSettings
 from turnout.model.names import suggest
 from turnout.model.notifications import Notify, checked
 from turnout.model.setting_types import Settings
@@ -24,9 +25,11 @@ class NotificationSettings(Settings, frozen=True, kw_only=True):
 
     targets: Targets = msgspec.field(default_factory=list[dict[str, Any]])
     """Targets of the notifications of every workflow: ``url``, and optional ``on``, ``secret``, ``format``,
-    ``retries``, ``retry_delay`` and ``timeout``."""
+    ``retries``, ``retry_delay``, ``timeout`` and ``after``."""
     private_hosts: tuple[str, ...] = ()
     """Hosts that notifications may be sent to although their address is private, as ``hooks.internal``."""
+    smtp: SmtpSettings | None = None
+    """The server that takes the mail of notifications; None: targets ``mailto:`` fail."""
 
     def check_rules(self, path: str) -> None:
         _ = self.notify

@@ -7,26 +7,27 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from turnout.authoring.registry import Registry
 from turnout.contracts.store import ReadStore, Store
-from turnout.errors import InvalidInput, RunNotFinished, RunNotFound
+from turnout.errors import RunNotFound
 from turnout.model.driver import Driver
 from turnout.model.graph import Graph
-from turnout.model.names import is_hook, suggest
 from turnout.model.rows import HistoryRow, StoredRun, TaskRow
 from turnout.model.spec import WorkflowSpec, decode_spec
-from turnout.model.states import RunState, TaskState
+from turnout.model.states import RunState
 from turnout.orchestration.engine import Engine
-from turnout.orchestration.loaders.stored_runs import GraphCache, run_result, task_output
+from turnout.orchestration.loaders.stored_runs import run_result
 from turnout.orchestration.messages import FinishedRun
 from turnout.orchestration.reply import Reply
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.engine_loop import EngineLoop
 from turnout.runner.log_reader import LogReader
 from turnout.runner.open_runs import driver_of
+from turnout.runner.task_detail import TaskDetail, task_detail
 from turnout.runner.views import AttemptView, RunView, TaskView, attempts_of, failure_of, run_view, task_view
+
+MAX_NAMED = 10
+"""Runs that the message about an ambiguous id names."""
 
 
 class RunReader:
@@ -137,7 +138,7 @@ def find_run(store: ReadStore, wanted: str) -> StoredRun:
     if not _HEX.fullmatch(digits):
         raise RunNotFound(f"{wanted!r} is no run: give an id, the beginning of one, or {LAST!r}", run_id=wanted)
     highest = digits.ljust(32, "f")
-    below = store.runs(before=highest, limit=3)
+    below = store.runs(before=highest, limit=MAX_NAMED + 1)
     found = [
         run
         for run in (store.run(highest), *below)
@@ -146,9 +147,15 @@ def find_run(store: ReadStore, wanted: str) -> StoredRun:
     if not found:
         raise RunNotFound(f"there is no run {wanted}", run_id=wanted)
     if len(found) > 1:
-        first = ", ".join(run.new.run_id for run in found[:2]) + (", …" if len(found) > 2 else "")
-        raise RunNotFound(f"several runs begin with {wanted}: {first}", code="ambiguous_run", run_id=wanted)
+        raise several_runs(wanted, [(run.new.run_id, run.new.workflow) for run in found])
     return found[0]
+
+
+def several_runs(wanted: str, found: Sequence[tuple[str, str]]) -> RunNotFound:
+    """Returns the error about runs, by id and workflow, that a beginning of an id does not tell apart."""
+    named = [f"{run_id} of {workflow.rpartition('::')[2]}" for run_id, workflow in found[:MAX_NAMED]]
+    shown = ", ".join([*named, "…"] if len(found) > MAX_NAMED else named)
+    return RunNotFound(f"several runs begin with {wanted}: {shown}", code="ambiguous_run", run_id=wanted)
 
 
 def _last(store: ReadStore) -> StoredRun:
@@ -166,63 +173,3 @@ def spec_of_version(store: ReadStore, version: str) -> WorkflowSpec:
     text = store.workflow(version)
     assert text is not None, "a run's workflow version is stored before the run"
     return decode_spec(text)
-
-
-class TaskDetail(TaskView, frozen=True, kw_only=True, omit_defaults=True):
-    """A task at one moment, with its output and the outcome of each attempt."""
-
-    output: Any = None
-    """What it returned, as JSON; of a mapped task, the list. None until it has completed."""
-    attempts: Sequence[AttemptView] = ()
-
-
-def task_detail(store: ReadStore, run: StoredRun, name: str) -> TaskDetail:
-    """Returns the task of this name; an item of a mapped task is ``name[0]``. Raises InvalidInput if there is none."""
-    run_id = run.new.run_id
-    rows = store.tasks(run_id, outputs=False)
-    row = find_task(run_id, rows, name)
-    attempts = [each for each in attempts_of(store.history(run_id), rows) if each.task == name]
-    known = msgspec.structs.asdict(task_view(row))
-    return TaskDetail(**known, output=stored_output(store, run, rows, row), attempts=attempts)
-
-
-def find_task(run_id: str, rows: Sequence[TaskRow], name: str) -> TaskRow:
-    """Returns the row of the task of this name. Raises InvalidInput if there is none."""
-    row = next((row for row in rows if row.name == name), None)
-    if row is None:
-        names = [each.name for each in rows]
-        raise InvalidInput(f"run {run_id} has no task {name!r}{suggest(name, names)}", code="unknown_task", task=name)
-    return row
-
-
-def stored_output(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow], row: TaskRow) -> Any:
-    """Returns the output of a task, as JSON; None if it has not completed."""
-    if row.state is not TaskState.COMPLETED:
-        return None
-    graph = GraphCache(store).stored(run.new.version)
-    return task_output(graph, {each.pos: each for each in rows}, row, partial(store.outputs, run.new.run_id))
-
-
-def stored_result(store: ReadStore, run: StoredRun, rows: Sequence[TaskRow]) -> Any:
-    """Returns the result of a run, as JSON; None if it has not completed."""
-    if run.row.state is not RunState.COMPLETED:
-        return None
-    graph = GraphCache(store).stored(run.new.version)
-    by_position = {row.pos: row for row in rows}
-    return run_result(graph, run.new.input, by_position, partial(store.outputs, run.new.run_id), one_by_one=True)
-
-
-def read_output(store: ReadStore, run: StoredRun, task: str | None = None) -> Any:
-    """Returns the result of the run, or the output of one of its tasks. Raises an error if there is none."""
-    run_id, state = run.new.run_id, run.row.state
-    rows = store.tasks(run_id, outputs=False)
-    if task is not None:
-        row = find_task(run_id, rows, task)
-        if row.state is not TaskState.COMPLETED:
-            raise InvalidInput(f"task {task!r} is {row.state}: it has no output", code="no_output", task=task)
-        return stored_output(store, run, rows, row)
-    if not state.terminal:
-        raise RunNotFinished(f"run {run_id} is {state}: it has no result yet", run_id=run_id)
-    if state is not RunState.COMPLETED:
-        raise failure_of(run, [row for row in rows if not is_hook(row.name)])
-    return stored_result(store, run, rows)

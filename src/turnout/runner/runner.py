@@ -24,6 +24,7 @@ from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.rows import HistoryRow
 from turnout.model.states import RunState
+from turnout.model.triggers import TriggerRow
 from turnout.model.workers import WorkerView
 from turnout.orchestration.messages import FinishedRun, Submission
 from turnout.orchestration.reply import Reply
@@ -34,9 +35,9 @@ from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.log_reader import lines_of
 from turnout.runner.notification_settings import NotificationSettings
 from turnout.runner.routing_rules import RulesInForce
-from turnout.runner.run_reader import TaskDetail
 from turnout.runner.settings import ConfigSource, runner_config
 from turnout.runner.submitter import Options
+from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import AttemptView, RunView, TaskView
 
 P = ParamSpec("P")
@@ -300,6 +301,10 @@ class Runner(Submitting):
     ) -> builtins.list[RunView]:
         """Returns runs, newest first."""
         return self._core.reader.runs(workflow, states, limit, before)
+
+    def triggers(self) -> builtins.list[TriggerRow]:
+        """Returns the event triggers that were polled on this database, with their last errors."""
+        return self._core.store.triggers()
 
     def explain(self, workflow: Workflow[..., Any], run_id: str | None = None) -> dict[str, Explanation]:
         """Returns where each task of the workflow goes, and why, by task name."""

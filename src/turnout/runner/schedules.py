@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
 from itertools import islice
 from typing import Any, cast, get_args
 
@@ -19,7 +21,17 @@ from turnout.errors import InvalidInput, InvalidWorkflow, ScheduleError, Schedul
 from turnout.model.names import new_run_id
 from turnout.model.schedule_decisions import ON_TIME, PAUSED, Outcome, skip_until
 from turnout.model.schedule_rows import DecisionRow, NewFire, StoredSchedule
-from turnout.model.schedules import Action, CatchUp, Overlap, acted_on_at, due_times, iso_time
+from turnout.model.schedules import (
+    MAX_COUNTED,
+    Action,
+    CatchUp,
+    Overlap,
+    ScheduleSpec,
+    acted_on_at,
+    count_due,
+    due_times,
+    iso_time,
+)
 
 MAX_BACKFILL = 1_000
 """Due times of one backfill."""
@@ -27,14 +39,14 @@ MAX_NEXT = 1_000
 MAX_ID_LENGTH = 18
 PAGE = 1_000
 RESUME_ATTEMPTS = 5
+START_TIMEOUT = 5.0
+"""Seconds that a command waits until a server has started what it asked for."""
+POLL_INTERVAL = 0.1
 
 
-class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
-    """A schedule, as it is shown."""
+class DeclaredSchedule(msgspec.Struct, frozen=True, kw_only=True):
+    """A schedule, as its workflow declares it."""
 
-    id: int
-    workflow: str
-    """The full name of its workflow."""
     name: str
     action: Action
     expression: str
@@ -48,6 +60,14 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     jitter: float
     """Seconds."""
     skip_if_successful: bool
+
+
+class ScheduleView(DeclaredSchedule, frozen=True, kw_only=True):
+    """A schedule, as it is shown."""
+
+    id: int
+    workflow: str
+    """The full name of its workflow."""
     paused: bool
     next_at: float | None
     """When it acts next; null while it is paused, and if there is no further due time."""
@@ -77,6 +97,8 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
 
     schedule_id: int
     run_id: str
+    due_at: float = 0.0
+    """The time that the run stands for."""
 
 
 class BackfilledTime(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,28 +121,27 @@ class Backfilled(msgspec.Struct, frozen=True, kw_only=True):
     due_times: list[BackfilledTime]
 
 
+def declared(spec: ScheduleSpec) -> DeclaredSchedule:
+    """Returns the schedule of a workflow as it is shown."""
+    return DeclaredSchedule(**_declared_fields(spec))
+
+
 def view(schedule: StoredSchedule) -> ScheduleView:
     """Returns the schedule as it is shown."""
-    spec = schedule.spec
     return ScheduleView(
+        **_declared_fields(schedule.spec),
         id=schedule.id,
         workflow=schedule.workflow,
-        name=spec.name,
-        action=spec.action,
-        expression=spec.expression,
-        timezone=spec.timezone,
-        params=spec.params,
-        catch_up=spec.catch_up,
-        max_catch_up=spec.max_catch_up,
-        overlap=spec.overlap,
-        jitter=spec.jitter,
-        skip_if_successful=spec.skip_if_successful,
         paused=schedule.paused,
         next_at=schedule.next_at,
         decided_until=schedule.decided_until,
         changed_at=schedule.changed_at,
         changed_by=schedule.changed_by,
     )
+
+
+def _declared_fields(spec: ScheduleSpec) -> dict[str, Any]:
+    return {field: getattr(spec, field) for field in DeclaredSchedule.__struct_fields__}
 
 
 # -- reading ------------------------------------------------------------------------------------------------------
@@ -147,13 +168,23 @@ def all_schedules(store: ScheduleStore, workflow: str | None = None) -> list[Sch
     return [view(each) for each in found]
 
 
-def next_fires(store: ScheduleStore, wanted: str | None, limit: int) -> list[NextFire]:
-    """Returns the due times that come next: of one schedule, or of all."""
+def next_fires(
+    store: ScheduleStore, wanted: str | None, limit: int, *, first: float = 0.0, last: float = math.inf
+) -> list[NextFire]:
+    """Returns the due times that come next, from the first to the last of these times: of one schedule, or of all.
+
+    With a first time in the future, the schedules that are looked at are the MAX_NEXT that are due first."""
     now = store.clock()
+    if first > now:
+        found = store.upcoming_schedules(MAX_NEXT, since=now - ON_TIME) if wanted is None else [find(store, wanted)]
+        later = heapq.merge(*(_fires(each, first, last) for each in found if each.next_at is not None), key=_acts_at)
+        return list(islice(later, limit))
     # A schedule whose first due time is behind that of ``limit`` others has none among the first ``limit``. One that is
     # long overdue has no server.
     schedules = store.upcoming_schedules(limit, since=now - ON_TIME) if wanted is None else [find(store, wanted)]
-    fires = heapq.merge(*(_fires(each, now) for each in schedules if each.next_at is not None), key=_acts_at)
+    fires = heapq.merge(
+        *(_fires(each, now - ON_TIME, last) for each in schedules if each.next_at is not None), key=_acts_at
+    )
     return list(islice(fires, limit))
 
 
@@ -168,9 +199,9 @@ def _acts_at(fire: NextFire) -> float:
     return fire.acts_at
 
 
-def _fires(schedule: StoredSchedule, now: float) -> Iterator[NextFire]:
+def _fires(schedule: StoredSchedule, after: float, until: float) -> Iterator[NextFire]:
     spec = schedule.spec
-    for due in due_times(spec, max(schedule.decided_until, now - ON_TIME)):
+    for due in due_times(spec, max(schedule.decided_until, after), until):
         yield NextFire(
             schedule_id=schedule.id,
             workflow=schedule.workflow,
@@ -204,14 +235,35 @@ def resume(store: ScheduleStore, wanted: str, actor: str) -> ScheduleView:
     raise ScheduleError(f"schedule {found.key} is being changed: resume it again", code="schedule_error")
 
 
-def fire(store: ScheduleStore, wanted: str, actor: str) -> Fired:
-    """Starts a run of the schedule now, whatever its times and policies say."""
+def fire(
+    store: ScheduleStore, wanted: str, actor: str, check: Callable[[StoredSchedule], None] = lambda _: None
+) -> Fired:
+    """Starts a run of the schedule now, whatever its times and policies say. ``check`` raises what the run would be
+    refused for, where the workflow is known."""
     found = _starting(store, wanted)
-    run_id, made = new_run_id(), list[str]()
-    while not made:  # another one may have been fired at the same microsecond
-        fires = [NewFire(due_at=round(store.clock(), 6), run_id=run_id)]
-        made = store.fire_schedule(found.id, "manual", fires, actor)
-    return Fired(schedule_id=found.id, run_id=run_id)
+    check(found)
+    run_id = new_run_id()
+    while True:
+        wish = NewFire(due_at=round(store.clock(), 6), run_id=run_id)
+        if store.fire_schedule(found.id, "manual", [wish], actor):
+            return Fired(schedule_id=found.id, run_id=run_id, due_at=wish.due_at)
+        # Another one was fired at the same microsecond.
+
+
+def await_start(store: ScheduleStore, fired: Fired, timeout: float = START_TIMEOUT) -> bool:
+    """Returns whether a server has started the run of a fire within the time. Raises ScheduleError if it refused it."""
+    deadline = time.monotonic() + timeout
+    while True:
+        newest = store.schedule_decisions(fired.schedule_id, limit=PAGE)
+        found = next((each for each in newest if each.kind == "manual" and each.due_at == fired.due_at), None)
+        if found is not None and found.outcome == "skipped":
+            code, _, detail = found.reason.partition("{")
+            raise ScheduleError(f"the run was refused: {detail.removesuffix('}') or code}", code=code)
+        if found is None or found.state != "pending":
+            return found is not None
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(POLL_INTERVAL)
 
 
 def backfill(
@@ -224,10 +276,11 @@ def backfill(
     dry_run: bool = False,
 ) -> Backfilled:
     """Starts runs for the due times from the first to the last that have not fired. Texts are times in the zone of the
-    schedule; without ``last`` it ends now. Raises ScheduleError for more than MAX_BACKFILL of them."""
+    schedule; a date as ``last`` is all of that day, and without it the backfill ends now. Raises ScheduleError for more
+    than MAX_BACKFILL of them."""
     found = _starting(store, wanted)
     spec, now = found.spec, store.clock()
-    begin, end = _instant(first, found, "first"), now if last is None else _instant(last, found, "last")
+    begin, end = _instant(first, found, "first"), now if last is None else _last_instant(last, found)
     if begin > end:
         raise ScheduleError(
             f"first is {iso_time(begin, spec.timezone)}, after last, {iso_time(end, spec.timezone)}: write the earlier "
@@ -236,10 +289,11 @@ def backfill(
         )
     times = list(islice(due_times(spec, math.nextafter(begin, -math.inf), min(end, now)), MAX_BACKFILL + 1))
     if len(times) > MAX_BACKFILL:
-        until = iso_time(times[-2], spec.timezone)
+        until, count = iso_time(times[-2], spec.timezone), count_due(spec, begin, min(end, now))
+        many = f"{count:,}" if count < MAX_COUNTED else f"at least {MAX_COUNTED:,}"
         raise ScheduleError(
-            f"the backfill has more than {MAX_BACKFILL:,} due times; the first {MAX_BACKFILL:,} end at {until}: ask "
-            "for a shorter time",
+            f"the backfill has {many} due times, and one backfill has at most {MAX_BACKFILL:,}: the first of them end "
+            f"at {until}; write that as the last time, and continue from there",
             code="backfill_too_large",
             limit=MAX_BACKFILL,
         )
@@ -281,6 +335,18 @@ def _starting(store: ScheduleStore, wanted: str) -> StoredSchedule:
             code="schedule_starts_no_runs",
         )
     return found
+
+
+def _last_instant(value: float | str, schedule: StoredSchedule) -> float:
+    """Returns the last instant of a backfill: of a date, the end of that day."""
+    try:
+        day = date.fromisoformat(value) if isinstance(value, str) else None
+        following = None if day is None else day + timedelta(days=1)
+    except (ValueError, OverflowError):
+        following = None
+    if following is None:
+        return _instant(value, schedule, "last")
+    return math.nextafter(_instant(following.isoformat(), schedule, "last"), -math.inf)
 
 
 def _instant(value: float | str, schedule: StoredSchedule, field: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
@@ -13,6 +14,8 @@ from turnout.model.setting_types import Count, NonNegativeSeconds, Seconds, Sett
 SERVER = "server"
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8470
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+"""A path below which a proxy serves the server."""
 
 
 class ServerSettings(Settings, frozen=True, kw_only=True):
@@ -35,7 +38,10 @@ class ServerSettings(Settings, frozen=True, kw_only=True):
     behind_proxy: bool = False
     """Whether a proxy in front of the server ends TLS."""
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses or networks of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` headers are believed."""
+    """Addresses or networks of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` headers are believed,
+    and ``X-Forwarded-Prefix``."""
+    root_path: str = ""
+    """The path below which a proxy serves the server, as ``/turnout``; empty at the top of its host."""
     insecure_local: bool = False
     """Whether every caller on this machine is an admin, without a token; only on a loopback address."""
     open_to_loopback: bool = False
@@ -98,6 +104,11 @@ class ServerSettings(Settings, frozen=True, kw_only=True):
                     f"{path}.trusted_proxies holds {each!r}; write addresses or networks, as 10.0.0.7 or 10.0.0.0/8",
                     field=f"{path}.trusted_proxies",
                 ) from error
+        if self.root_path and ROOT_PATH.fullmatch(self.root_path) is None:
+            raise InvalidSetting(
+                f"{path}.root_path is {self.root_path!r}; write a path without a slash at its end, as /turnout",
+                field=f"{path}.root_path",
+            )
         for each in self.origins:
             scheme, _, rest = each.partition("://")
             if scheme not in ("http", "https") or not rest or "/" in rest:

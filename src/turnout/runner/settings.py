@@ -70,11 +70,13 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     drives: bool = True
     """False: it starts nothing. It stores submissions for other orchestrators, and cancels, pauses and resumes."""
     schedules: bool = False
-    """True: it decides the due times of the schedules of its workflows, and starts their runs."""
+    """True: it decides the due times of the schedules of its workflows, polls their triggers, and starts the runs."""
     definitions: DefinitionSettings | None = None
     """How stored workflow definitions are used; None: they are not."""
     limits: Mapping[str, LimitSize] = {}
     """The configured sizes of limits, by their declared names."""
+    source: Config | None = None
+    """The configuration that values come from which are not given."""
 
 
 def configuration(source: ConfigSource = True) -> Config:
@@ -118,6 +120,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
     if "dispatcher" in arguments:
         given["dispatcher"] = bool(arguments["dispatcher"])
     configured: dict[str, Any] = {
+        "source": found,
         "warnings": found.warnings,
         "database_url": url_in(found),
         "routing": found.routing,
@@ -150,7 +153,7 @@ def _task_defaults(timeout: Any, retries: Any, notifications: NotificationSettin
     if not isinstance(retries, int) or isinstance(retries, bool) or retries < 0:
         raise InvalidSetting(f"default_retries is {retries!r}: write a whole number from 0", code="bad_setting")
     notifications.check()
-    return TaskDefaults(number, retries, notifications.notify, notifications.private_hosts)
+    return TaskDefaults(number, retries, notifications.notify, notifications.private_hosts, notifications.smtp)
 
 
 def hub_settings(hub: str | HubSettings, config: Config) -> HubSettings:

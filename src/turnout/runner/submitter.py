@@ -16,7 +16,8 @@ from turnout.errors import InvalidInput, InvalidWorkflow
 from turnout.model.durations import Duration, seconds
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
-from turnout.model.rerun import new_input
+from turnout.model.rerun import RerunPlan, changed_parameters, new_input, tasks_again
+from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.loaders.stored_runs import reused_rows
@@ -171,22 +172,13 @@ class Submitter:
         self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None, key: str | None = None
     ) -> Submission:
         """Returns a request for a new run that reuses finished outputs of the old one. Reads the store."""
-        run = self._reader.stored(run_id)
-        old = self._graphs.stored(run.new.version)
-        # The workflow of today; as it was then if this program does not have it.
-        definition = self._registry.workflows.get(run.new.workflow)
-        graph = old if definition is None else definition.graph
-        types = None if definition is None else definition.source.types
-        given = check_input(graph.spec, new_input(graph.spec, msgspec.json.decode(run.new.input), input or {}), types)
+        run, definition, graph, given = self._repeated(run_id, input)
         reuse = reused_rows(self._store, self._graphs, run, graph, given, from_task)
         if sum(row.group is None for row in reuse) == len(graph.tasks) - len(graph.hooks):
-            raise InvalidInput(
-                f"run {run_id} has nothing to run again: every task of {graph.spec.name!r} has finished, "
-                "and neither its code nor its input is another; name the task to start from, or change the input",
-                code="nothing_to_rerun",
-                run_id=run_id,
-            )
-        timeout = graph.spec.timeout if run.new.timeout == old.spec.timeout else run.new.timeout
+            raise nothing_to_rerun(run_id, graph)
+        timeout = graph.spec.timeout
+        if run.new.timeout != self._graphs.stored(run.new.version).spec.timeout:
+            timeout = run.new.timeout if run.new.timeout is not None else timeout
         return self._requests.build(
             RunRequest(
                 graph=graph,
@@ -194,8 +186,40 @@ class Submitter:
                 input=given,
                 key=key,
                 priority=run.new.priority,
-                timeout=timeout if timeout is not None else graph.spec.timeout,
+                timeout=timeout,
                 reuse=reuse,
                 rerun_of=run.new.run_id,
             )
         )
+
+    def preview_rerun(self, run_id: str, from_task: str | None, input: Mapping[str, Any] | None) -> RerunPlan:
+        """Returns what ``rerun`` would run again and reuse. Nothing is stored or started. Reads the store."""
+        run, _, graph, given = self._repeated(run_id, input)
+        old = self._graphs.stored(run.new.version)
+        rows = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}
+        changed = changed_parameters(msgspec.json.decode(run.new.input), given)
+        again = tasks_again(old, rows, graph, changed=changed, from_task=from_task)
+        if len(again) == len(graph.hooks):
+            raise nothing_to_rerun(run_id, graph)
+        return RerunPlan(run, graph, given, again)
+
+    def _repeated(
+        self, run_id: str, input: Mapping[str, Any] | None
+    ) -> tuple[StoredRun, Definition | None, Graph, Mapping[str, Any]]:
+        """Returns the run, the workflow of today (as it was then if this program does not have it) and the input of a
+        rerun."""
+        run = self._reader.stored(run_id)
+        definition = self._registry.workflows.get(run.new.workflow)
+        graph = self._graphs.stored(run.new.version) if definition is None else definition.graph
+        types = None if definition is None else definition.source.types
+        old = msgspec.json.decode(run.new.input)
+        return run, definition, graph, check_input(graph.spec, new_input(graph.spec, old, input or {}), types)
+
+
+def nothing_to_rerun(run_id: str, graph: Graph) -> InvalidInput:
+    return InvalidInput(
+        f"run {run_id} has nothing to run again: every task of {graph.spec.name!r} has finished, "
+        "and neither its code nor its input is another; name the task to start from, or change the input",
+        code="nothing_to_rerun",
+        run_id=run_id,
+    )

@@ -6,7 +6,8 @@ It is run by its path and imports nothing of Turnout but the module that knows p
 
 FOLDER has ``request.json``. The body of the response goes to standard output, its status and headers to
 ``response.json``; a private address that was refused goes there as well. The exit code is 0 for an expected status,
-22 for another, 6 if the address is not found, 7 without a connection, 8 if it was refused.
+22 for another, 6 if the address is not found, 7 without a connection, 8 if it was refused, 28 if the answer was not
+complete within the time of the request.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import os
 import socket
 import ssl
 import sys
+import threading
 import time
 from typing import Any, NoReturn
 from urllib.parse import urljoin, urlsplit
@@ -27,7 +29,7 @@ from urllib.parse import urljoin, urlsplit
 MAX_REDIRECTS = 5
 CONNECT_TIMEOUT = 30.0
 CHUNK = 65_536
-UNEXPECTED_STATUS, NOT_FOUND, NO_CONNECTION, REFUSED = 22, 6, 7, 8
+UNEXPECTED_STATUS, NOT_FOUND, NO_CONNECTION, REFUSED, TIMED_OUT = 22, 6, 7, 8, 28
 REDIRECTS = (301, 302, 303, 307, 308)
 _CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
 
@@ -41,6 +43,8 @@ def main(folder: str) -> int:
         request: dict[str, Any] = json.load(file)
     os.unlink(file.name)  # it may have secrets
     url, method, headers = request["url"], request["method"], dict(request["headers"])
+    if request.get("timeout") is not None:
+        _end_after(request["timeout"], f"{method} {_place(url)}")
     body = None if request["body"] is None else request["body"].encode()
     if request.get("sign") is not None:
         headers |= _signature(request["sign"], headers["webhook-id"], str(int(time.time())), body or b"")
@@ -86,8 +90,26 @@ def _sent(
         connection.request(method, path, body=body, headers=given)
         return connection.getresponse()
     except (OSError, http.client.HTTPException, ValueError) as error:
-        place = parts.netloc.rpartition("@")[2]  # without the credentials
-        _failed(f"{method} {parts.scheme}://{place}: {error}", NO_CONNECTION)
+        _failed(f"{method} {_place(url)}: {error}", NO_CONNECTION)
+
+
+def _place(url: str) -> str:
+    """Returns scheme and host: without credentials, and without a path, which may be a secret."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _end_after(seconds: float, what: str) -> None:
+    """Ends the program after this time, also while it waits for the name service, which no timeout bounds."""
+
+    def end() -> None:
+        sys.stderr.write(f"{what}: no complete answer within {seconds:g} s\n")
+        sys.stderr.flush()
+        os._exit(TIMED_OUT)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
 
 
 def _address(host: str, port: int, public_only: bool) -> tuple[str, int]:

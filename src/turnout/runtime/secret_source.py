@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from turnout.errors import SecretUnresolved
 from turnout.model.secret_reference import SecretReference
@@ -25,7 +26,13 @@ def read_secret(reference: SecretReference) -> str:
 
 def _content(path: str) -> tuple[str, str]:
     try:
-        with open(os.path.expanduser(path), encoding="utf-8", errors="surrogateescape") as file:
+        # A pipe or a device is not waited for.
+        number = os.open(os.path.expanduser(path), os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+        with open(number, encoding="utf-8") as file:
+            if not stat.S_ISREG(os.fstat(number).st_mode):
+                return "", f"{path!r} is no file"
             return file.read(MAX_SECRET), f"the file {path!r} is empty"
     except OSError as error:
         return "", f"the file {path!r}: {error.strerror}"
+    except UnicodeDecodeError:
+        return "", f"the file {path!r} is not text"

@@ -26,6 +26,7 @@ PIPE = 65_536
 # The compiled file, if there is one: the interpreter compiles a program that it is given as source each time.
 _PROGRAM = supervisor.__cached__ if os.path.exists(supervisor.__cached__ or "") else supervisor.__file__
 HTTP_REQUEST = str(Path(supervisor.__file__).with_name("http_request.py"))
+MAIL_MESSAGE = str(Path(supervisor.__file__).with_name("mail_message.py"))
 """The program that sends a request, run by its path like the supervisor."""
 MAX_DRAINED = 16
 """Reads of one stream in a row: together they take more than a pipe holds, so all that was written before."""

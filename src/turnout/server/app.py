@@ -1,4 +1,4 @@
-"""Assembles the application: routes, problem documents, the OpenAPI document, and the gateway around it."""
+"""Assembles the application: routes, problem documents, the OpenAPI document, the web interface and the gateway."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ from typing import Any, cast
 
 from litestar import Controller, Litestar
 from litestar.datastructures import State
+from litestar.plugins import PluginProtocol
+from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ASGIApp
 
+from turnout.server.api.about import AboutController
+from turnout.server.api.attention import AttentionController
+from turnout.server.api.dispatch import DispatchController
 from turnout.server.api.events import EventsController
 from turnout.server.api.health import HealthController
 from turnout.server.api.hooks import HooksController
 from turnout.server.api.limits import LimitsController, RunLimitsController
 from turnout.server.api.logs import LogsController
+from turnout.server.api.orchestration import OrchestrationController
+from turnout.server.api.rerun_preview import RerunPreviewController
 from turnout.server.api.routing import RoutingController
 from turnout.server.api.runs import RunsController
 from turnout.server.api.schedules import SchedulesController
 from turnout.server.api.session import SessionController
+from turnout.server.api.stats import StatsController
 from turnout.server.api.tasks import TasksController
+from turnout.server.api.timeline import TimelineController
 from turnout.server.api.tokens import AuditController, TokensController
 from turnout.server.api.triggers import TriggersController
 from turnout.server.api.workers import WorkersController
@@ -31,6 +40,7 @@ from turnout.server.openapi import openapi_config
 from turnout.server.pages import PagesController
 from turnout.server.problems import handle_error
 from turnout.server.schema_docs import completed, routes_of
+from turnout.server.web import WebInterface
 
 CONTROLLERS: tuple[type[Controller], ...] = (
     HealthController,
@@ -39,13 +49,20 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     AuditController,
     PagesController,
     RunsController,
+    RerunPreviewController,
+    TimelineController,
     TasksController,
     LogsController,
     EventsController,
+    AttentionController,
+    StatsController,
+    OrchestrationController,
+    AboutController,
     WorkersController,
     LimitsController,
     RunLimitsController,
     RoutingController,
+    DispatchController,
     SchedulesController,
     WorkflowsController,
     HooksController,
@@ -54,9 +71,18 @@ CONTROLLERS: tuple[type[Controller], ...] = (
 """Every controller; each of their routes declares its role."""
 
 
+class Api(Litestar):
+    """The application without plugins for types that the API has none of: where pydantic and attrs are installed,
+    Litestar imports them at every start."""
+
+    @staticmethod
+    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
+        return [*plugins, MsgspecDIPlugin()]
+
+
 def create_app(context: ServerContext) -> Litestar:
     """Returns the application. Requests reach it through ``asgi_app``: it knows no caller by itself."""
-    app = Litestar(
+    app = Api(
         route_handlers=CONTROLLERS,
         dependencies=dependencies(context),
         exception_handlers={Exception: handle_error},
@@ -75,13 +101,13 @@ def create_app(context: ServerContext) -> Litestar:
 
 
 def asgi_app(context: ServerContext) -> ASGIApp:
-    """Returns what a server serves: the application behind the gateway."""
-    return Gateway(create_app(context), context)
+    """Returns what a server serves: the application and the web interface behind the gateway."""
+    return Gateway(WebInterface(create_app(context), context.web_files, context.version), context)
 
 
 def openapi_document() -> dict[str, Any]:
     """Returns the OpenAPI document of the API without a server: no request is served, so no context is used."""
-    app = Litestar(
+    app = Api(
         route_handlers=CONTROLLERS,
         dependencies=dependencies(cast("ServerContext", None)),
         openapi_config=openapi_config(version("turnout")),

@@ -14,7 +14,7 @@ import msgspec
 
 from turnout.errors import AccessDenied, RequestError
 from turnout.model.access import TOKEN_PATTERN
-from turnout.runner.server_settings import LOOPBACK_NAMES, ServerSettings, is_loopback_host
+from turnout.runner.server_settings import LOOPBACK_NAMES, ROOT_PATH, ServerSettings, is_loopback_host
 
 COOKIE = "turnout_session"
 CSRF_HEADER = "x-csrf-token"
@@ -64,6 +64,14 @@ def sender_of(head: Head, settings: ServerSettings) -> Sender:
     outside = [each for each in chain if _is_address(each) and not _listed(each, settings.trusted_proxies)]
     scheme = head.headers.get("x-forwarded-proto", "").strip().lower()
     return Sender(outside[-1] if outside else head.peer, scheme == "https" if scheme else secure, False)
+
+
+def root_of(head: Head, settings: ServerSettings) -> str:
+    """Returns the path below which the caller reaches the server: the setting, or what a listed proxy reports."""
+    given = head.headers.get("x-forwarded-prefix", "").strip().rstrip("/")
+    if given and _listed(head.peer, settings.trusted_proxies) and ROOT_PATH.fullmatch(given):
+        return given
+    return settings.root_path
 
 
 def _is_address(text: str) -> bool:

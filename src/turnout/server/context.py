@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from typing import ParamSpec, TypeVar
 
 from turnout.contracts.store import Store
 from turnout.runner.core import Core
 from turnout.runner.server_settings import ServerSettings
 from turnout.server.access import Access
+from turnout.server.attention import AttentionReader
 from turnout.server.audit import Audit
 from turnout.server.deliveries import Deliveries
 from turnout.server.event_streams import EventStreams
@@ -19,6 +22,8 @@ from turnout.server.run_source import RunFacts
 from turnout.server.shutdown import Shutdown
 from turnout.server.store_probe import StoreProbe
 from turnout.server.streams import Streams
+from turnout.server.throughput import Throughput
+from turnout.server.web_files import installed_files
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,6 +34,7 @@ class ServerContext:
 
     def __init__(self, core: Core, settings: ServerSettings) -> None:
         self.core = core
+        self.made_at = time.monotonic()
         self.settings = settings
         self.definitions = core.definitions
         self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="turnout-api")
@@ -40,7 +46,11 @@ class ServerContext:
         self.probe = StoreProbe(core.store)
         self.deliveries = Deliveries(core, settings, self.in_thread)
         self.run_metrics = RunMetrics(core.store)
+        self.attention = AttentionReader(core)
+        self.throughput = Throughput(core.store)
         self.shutdown = Shutdown(settings)
+        self.web_files = installed_files()
+        self.version = version("turnout")
 
     @property
     def stopping(self) -> bool:

@@ -42,6 +42,8 @@ class Exchange:
     """True if the caller speaks TLS, with the server or with a listed proxy."""
     local: bool = False
     """True if the caller is on this machine."""
+    root: str = ""
+    """The path below which the caller reaches the server; empty at the top of its host."""
     caller: Caller | None = None
     refusal: Exception | None = None
     """Why the caller is not known, if it tried to be."""

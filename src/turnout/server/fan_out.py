@@ -23,6 +23,10 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     content: bytes
     subject: str = ""
     """What followers may filter by."""
+    data: bytes = b""
+    """Of an event that may be sent together with others: its JSON, which ``content`` has too."""
+    id: str = ""
+    """Of such an event: the position that it is sent with."""
 
 
 class Batch(msgspec.Struct, frozen=True):

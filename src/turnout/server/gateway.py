@@ -10,6 +10,7 @@ import re
 import secrets
 from collections.abc import Iterator
 
+import msgspec
 from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 
 from turnout.errors import AccessDenied, RequestError, StoreUnreachable, TurnoutError
@@ -18,7 +19,7 @@ from turnout.model.durations import seconds
 from turnout.model.texts import printable_line
 from turnout.server.access import csrf_token
 from turnout.server.answer import Answer
-from turnout.server.caller import CSRF_HEADER, PROBES, Head, bearer_of, check_head, cookie_of, sender_of
+from turnout.server.caller import CSRF_HEADER, PROBES, Head, bearer_of, check_head, cookie_of, root_of, sender_of
 from turnout.server.context import ServerContext
 from turnout.server.exchange import KEY, Caller, Exchange
 from turnout.server.shutdown import stopping_error
@@ -50,7 +51,10 @@ class Gateway:
 
     async def _serve(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         head = head_of(scope)
-        exchange = Exchange(_request_id(head))
+        root = root_of(head, self._settings)
+        if root:
+            scope, head = _below(root, scope, head)
+        exchange = Exchange(_request_id(head), root=root)
         scope[KEY] = exchange  # type: ignore[literal-required]
         answer = Answer(self._context.audit, head, exchange, send, self._context.shutdown)
         self._in_flight += 1
@@ -150,6 +154,12 @@ def _timed_out(exchange: Exchange, timeout: float) -> TurnoutError:
         f"the request took longer than {timeout:g} s, server.request_timeout; what it began may go on",
         code="request_timeout",
     )
+
+
+def _below(root: str, scope: HTTPScope, head: Head) -> tuple[HTTPScope, Head]:
+    """Returns the request with its path as the application knows it: proxies may leave the prefix or take it off."""
+    path = head.path[len(root) :] if head.path == root or head.path.startswith(f"{root}/") else head.path
+    return {**scope, "path": path or "/"}, msgspec.structs.replace(head, path=path or "/")
 
 
 def head_of(scope: HTTPScope) -> Head:

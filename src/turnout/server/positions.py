@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from turnout.errors import RequestError
+from turnout.model.rows import StoredRun
 
 _RUN = re.compile(r"([0-9a-f-]{36}):(\d{1,9})\.([01])\.(\d{1,18})")
 _CHANGE = re.compile(r"\d{1,18}")
@@ -29,6 +30,11 @@ class RunPosition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 START = RunPosition()
+
+
+def position_behind(run: StoredRun) -> str:
+    """Returns the position behind every move that this reading of the run knows of, and before all log lines."""
+    return RunPosition(seq=run.seq).text(run.new.run_id)
 
 
 def run_position(text: str, run_id: str) -> RunPosition:

@@ -53,6 +53,7 @@ from turnout.errors import (
 )
 from turnout.model.access import masked
 from turnout.model.texts import printable_line
+from turnout.model.values import too_deep
 from turnout.server.exchange import exchange_of
 
 log = logging.getLogger("turnout.server")
@@ -69,6 +70,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "method_not_allowed": 405,
     "body_too_large": 413,
     "unsupported_media_type": 415,
+    "range_not_satisfiable": 416,
     "invalid_request": 422,
     "host_not_allowed": 421,
     "too_many_requests": 429,
@@ -106,7 +108,6 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "too_many_unknown_webhooks": 429,
     "bad_signature": 403,
     "stale_signature": 403,
-    "webhook_secret_unresolved": 503,
     "bad_delivery_id": 400,
     "ambiguous_schedule": 409,
     "schedule_starts_no_runs": 409,
@@ -245,6 +246,8 @@ def _explained(request: Request[Any, Any, Any], error: Exception) -> Exception:
             return RequestError(
                 f"the body has more than {most:,} bytes, server.max_body_bytes", code="body_too_large", limit=most
             )
+        case RecursionError() if "deserializing" in str(error):  # by msgspec, of the request's body
+            return too_deep("the body")
         case _:
             return error
 
@@ -293,5 +296,5 @@ def _title(status: int) -> str:
 def _json_value(value: Any) -> Any:
     try:
         return msgspec.to_builtins(value, enc_hook=str)
-    except (TypeError, ValueError):
-        return str(value)
+    except (TypeError, ValueError, RecursionError):
+        return repr(type(value))

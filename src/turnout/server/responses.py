@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
 
 import msgspec
 from litestar.openapi.datastructures import ResponseSpec
@@ -19,6 +21,7 @@ from turnout.errors import (
     InvalidLimit,
     InvalidRouting,
     InvalidWorkflow,
+    NotJson,
     PreconditionFailed,
     RefusedDefinition,
     RequestError,
@@ -47,7 +50,7 @@ RUN_ID = "0199b2c4-7d5e-7a10-9c3b-2f6d1e8a4b57"
 
 ALWAYS = ("malformed_request", "no_token", "role_too_low", "invalid_request", "too_many_requests", "store_unreachable")
 """Errors that every route below ``/api/v1`` may answer with."""
-OF_BODIES = ("body_too_large", "unsupported_media_type")
+OF_BODIES = ("body_too_large", "unsupported_media_type", "json_depth")
 """Errors that routes with a body may answer with."""
 
 KNOWN: dict[str, TurnoutError] = {
@@ -76,7 +79,6 @@ KNOWN: dict[str, TurnoutError] = {
         InvalidInput("Webhook-Id is '': write 1 to 255 printable characters", code="bad_delivery_id"),
         AccessDenied("the header x-hub-signature-256 does not match the body", code="bad_signature"),
         AccessDenied("webhook-timestamp is '1', more than 300 s from the time here", code="stale_signature"),
-        TurnoutError("the secret cannot be read on this server", code="webhook_secret_unresolved"),
         IdempotencyConflict("the delivery 'order-7' started a run with another body", code="delivery_conflict"),
         ScheduleNotFound("there is no schedule 7"),
         ScheduleError(
@@ -105,6 +107,8 @@ KNOWN: dict[str, TurnoutError] = {
         InvalidInput(f"run {RUN_ID} is completed already: there is nothing to cancel", code="run_ended"),
         InvalidInput(f"run {RUN_ID} is being cancelled: it cannot pause", code="run_cancelling"),
         InvalidInput(f"run {RUN_ID} has no task 'chrage': did you mean 'charge'?", code="unknown_task"),
+        InvalidInput("task 'charge' is running: it has no output", code="no_output"),
+        RequestError("Range is 'bytes=9-': the value has 4 bytes", code="range_not_satisfiable"),
         InvalidInput(f"run {RUN_ID} has nothing to run again", code="nothing_to_rerun"),
         InvalidInput("workflow 'fulfil' has no parameter 'oder': did you mean 'order'?", code="unknown_parameter"),
         WorkflowNotFound("there is no workflow 'fulfill': did you mean 'fulfil'?"),
@@ -113,6 +117,8 @@ KNOWN: dict[str, TurnoutError] = {
         InvalidInput("there is no limit 'customer-18': there is 'customer-17'", code="limit_not_found"),
         InvalidLimit("the limit 'customer-${id}' takes ${id}, which has no value in this run", code="no_limit_key"),
         InvalidLimit("workflow 'fulfil' uses the queue 'nightly', which is not configured", code="unknown_queue"),
+        InvalidLimit("workflow 'fulfil' uses the limit 'db', which has no size", code="unknown_limit"),
+        NotJson("the body is nested deeper than 100 levels: send a flatter value", code="json_depth"),
         InvalidInput("2 workers answer to 'gpu'", code="ambiguous_worker"),
         DefinitionError("this server does not use stored definitions", code="no_definitions"),
         InvalidWorkflow("workflow 'fulfil' cannot run here: its code is not here", code="definition_unavailable"),
@@ -139,8 +145,28 @@ KNOWN: dict[str, TurnoutError] = {
 """An example of each error that the descriptions name, by code."""
 
 
-Responses: TypeAlias = dict[int, ResponseSpec]
-"""The ``responses`` of a route, by status."""
+class Responses(Mapping[int, ResponseSpec]):
+    """The ``responses`` of a route, by status. They are made when the OpenAPI document is first asked for."""
+
+    def __init__(self, make: Callable[[], dict[int, ResponseSpec]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> dict[int, ResponseSpec]:
+        return self._make()
+
+    def __getitem__(self, status: int) -> ResponseSpec:
+        return self._made[status]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __deepcopy__(self, memo: object) -> Responses:
+        """Returns itself: Litestar copies every route with all that describes it."""
+        return self
 
 
 def answers(
@@ -153,19 +179,27 @@ def answers(
     takes_body: bool = False,
 ) -> Responses:
     """Returns the ``responses`` of a route: its success, these errors, and those of every route."""
-    success = ResponseSpec(
-        content,
-        generate_examples=False,
-        description=description or "Success.",
-        media_type=media_type or "application/json",
-        examples=None if example is None else [Example(summary="example", value=msgspec.to_builtins(example))],
-    )
-    statuses = (status,) if isinstance(status, int) else status
-    return {**dict.fromkeys(statuses, success), **problems(*ALWAYS, *(OF_BODIES if takes_body else ()), *codes)}
+
+    def make() -> dict[int, ResponseSpec]:
+        success = ResponseSpec(
+            content,
+            generate_examples=False,
+            description=description or "Success.",
+            media_type=media_type or "application/json",
+            examples=None if example is None else [Example(summary="example", value=msgspec.to_builtins(example))],
+        )
+        statuses = (status,) if isinstance(status, int) else status
+        return {**dict.fromkeys(statuses, success), **_problems(*ALWAYS, *(OF_BODIES if takes_body else ()), *codes)}
+
+    return Responses(make)
 
 
 def problems(*codes: str) -> Responses:
     """Returns the descriptions of errors with these codes, by status."""
+    return Responses(lambda: _problems(*codes))
+
+
+def _problems(*codes: str) -> dict[int, ResponseSpec]:
     found: dict[int, list[TurnoutError]] = {}
     for error in (KNOWN[code] for code in dict.fromkeys(codes)):
         found.setdefault(status_of(error), []).append(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -18,7 +18,7 @@ from turnout.server.api.types.events import End
 from turnout.server.api.types.tasks import move_of
 from turnout.server.fan_out import Frame
 from turnout.server.positions import START, RunPosition
-from turnout.server.sse import frame
+from turnout.server.sse import encoded, frame, frame_of
 
 PAGE_SIZE = 500
 """Moves, and log lines, of one read."""
@@ -77,6 +77,11 @@ class RunSource:
             self.position = START
         return known
 
+    def skip_lines(self) -> None:
+        """Continues behind the log lines that are stored."""
+        newest = self._facts.store.last_line(self.run_id)
+        self.position = msgspec.structs.replace(self.position, log=max(newest, self.position.log))
+
     def copy(self) -> RunSource:
         other = RunSource(self._facts, self.run_id, self.position)
         other._names, other._state, other._ended_at = dict(self._names), self._state, self._ended_at
@@ -122,9 +127,10 @@ class RunSource:
     def _move_frame(self, stored: StoredMove) -> Frame:
         move = stored.move
         self.position = msgspec.structs.replace(self.position, seq=move.seq, part=stored.part)
-        shown = move_of(self.run_id, stored, self._names)
-        content = frame("run" if move.pos < 0 else "task", shown, self.position.text(self.run_id))
-        return Frame(MOVE, (move.seq, stored.part), content)
+        data = encoded(move_of(self.run_id, stored, self._names))
+        at = self.position.text(self.run_id)
+        content = frame_of("run" if move.pos < 0 else "task", data, at)
+        return Frame(MOVE, (move.seq, stored.part), content, data=data, id=at)
 
     def _log_frame(self, line: LogLine) -> Frame:
         self.position = msgspec.structs.replace(self.position, log=line.id)
@@ -133,6 +139,21 @@ class RunSource:
     def _end_frame(self) -> Frame:
         self.over = True
         return Frame(END, (1,), frame("end", End(self.run_id, self._state), self.position.text(self.run_id)))
+
+
+def batched(frames: Sequence[Frame]) -> bytes:
+    """Returns the events with all moves among them as one event ``moves``, which comes first."""
+    moves = [each for each in frames if each.kind == MOVE]
+    rest = b"".join([each.content for each in frames if each.kind != MOVE])
+    if not moves:
+        return rest
+    data = b'{"moves":[' + b",".join([each.data for each in moves]) + b"]}"
+    return frame_of("moves", data, moves[-1].id) + rest
+
+
+def is_no_line(frame: Frame) -> bool:
+    """True if the event is not a log line."""
+    return frame.kind != LOG
 
 
 def line_subject(line: LogLine) -> str:

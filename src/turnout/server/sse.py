@@ -20,8 +20,17 @@ def frame(event: str, data: Any, position: str | None = None) -> bytes:
     >>> frame("run", {"id": 7}, "12")
     b'id: 12\\nevent: run\\ndata: {"id":7}\\n\\n'
     """
+    return frame_of(event, encoded(data), position)
+
+
+encoded = msgspec.json.Encoder().encode
+"""Returns data as JSON."""
+
+
+def frame_of(event: str, data: bytes, position: str | None = None) -> bytes:
+    """Returns one event with data that are JSON already."""
     head = b"" if position is None else b"id: %b\n" % position.encode()
-    return b"%bevent: %b\ndata: %b\n\n" % (head, event.encode(), msgspec.json.encode(data))
+    return b"%bevent: %b\ndata: %b\n\n" % (head, event.encode(), data)
 
 
 def closing_frame(reason: str) -> bytes:

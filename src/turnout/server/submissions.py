@@ -10,7 +10,7 @@ from turnout.model.rows import StoredRun
 from turnout.model.states import RunState
 from turnout.orchestration.messages import Submission
 from turnout.runner.core import Core
-from turnout.runner.run_reader import stored_result
+from turnout.runner.stored_values import stored_result
 from turnout.runner.submitter import Options
 from turnout.server.api.types.runs import StartedRun, StartRequest, run_of
 from turnout.server.context import ServerContext

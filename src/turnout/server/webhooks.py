@@ -33,6 +33,13 @@ class MadeWebhook(msgspec.Struct, frozen=True):
 
     token: str
     webhook: Webhook
+    server: str = ""
+    """The address of the server; empty where it is not known."""
+
+    @property
+    def address(self) -> str:
+        """The address that deliveries are sent to; without a server, its path."""
+        return f"{self.server}{self.path}"
 
     @property
     def path(self) -> str:

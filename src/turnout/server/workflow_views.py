@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from turnout.authoring.source_text import module_source
 from turnout.authoring.yaml.document import WorkflowDocument
 from turnout.authoring.yaml.findings import Finding, has_errors
 from turnout.authoring.yaml.run_retries import steps_of
@@ -17,6 +18,7 @@ from turnout.runner.core import Core
 from turnout.runner.definitions.catalog import Catalog, Known
 from turnout.runner.definitions.compilation import read_findings
 from turnout.runner.definitions.service import Definitions
+from turnout.runner.schedules import declared
 from turnout.server.api.types.tasks import GraphEdge
 from turnout.server.api.types.workflows import (
     LastRun,
@@ -84,7 +86,7 @@ class WorkflowViews:
         summary = self._with_recent([self._summary(full_name)], recent)[0]
         if summary.removed:
             raise WorkflowNotFound(f"workflow {name!r} was removed", workflow=name)
-        spec = self._spec(full_name)
+        spec = self.current_spec(full_name)
         fields = {field: getattr(summary, field) for field in WorkflowSummary.__struct_fields__}
         return WorkflowDetail(**fields, **({} if spec is None else _graph_fields(spec)))
 
@@ -98,13 +100,22 @@ class WorkflowViews:
         definition = self._core.registry.workflows.get(self._catalog.full_name(workflow))
         return workflow.spec_for(self._catalog.tenant) if definition is None else definition.spec
 
+    def module_source(self, full_name: str) -> str | None:
+        """Returns the text of the module of a workflow in Python that this process has; None if there is none."""
+        python = self._catalog.python(full_name)
+        return None if python is None else module_source(python.source.home)
+
     def _summary(self, full_name: str) -> WorkflowSummary:
         known, python = self._catalog.known(full_name), self._catalog.python(full_name)
         if known is None:
             doc = "" if python is None else (python.__doc__ or "").strip().partition("\n")[0]
             name = full_name.rpartition("::")[2]
-            return WorkflowSummary(name=name, full_name=full_name, kind="python", origin="code", description=doc)
-        return _stored_summary(known, has_code=python is not None)
+            summary = WorkflowSummary(name=name, full_name=full_name, kind="python", origin="code", description=doc)
+        else:
+            summary = _stored_summary(known, has_code=python is not None)
+        definition = self._core.registry.workflows.get(full_name)
+        schedules = () if definition is None or summary.removed else definition.schedules
+        return msgspec.structs.replace(summary, schedules=[declared(each) for each in schedules])
 
     def _with_recent(self, found: list[WorkflowSummary], recent: int) -> list[WorkflowSummary]:
         if not recent or not found:
@@ -115,7 +126,8 @@ class WorkflowViews:
             for each in found
         ]
 
-    def _spec(self, full_name: str) -> WorkflowSpec | None:
+    def current_spec(self, full_name: str) -> WorkflowSpec | None:
+        """Returns the spec that new runs have; None if the workflow cannot run."""
         registered = self._core.registry.spec_of(full_name)
         if registered is not None:
             return registered
@@ -141,7 +153,6 @@ def _stored_summary(known: Known, *, has_code: bool) -> WorkflowSummary:
         description="" if document is None else document.description,
         tags=() if document is None else document.tags,
         group="" if document is None else document.group,
-        schedule=None if document is None else document.schedule,
         updated_at=stored.updated_at,
         updated_by=stored.updated_by,
         findings=broken or known.attempted.findings,
@@ -151,24 +162,32 @@ def _stored_summary(known: Known, *, has_code: bool) -> WorkflowSummary:
 def _graph_fields(spec: WorkflowSpec) -> dict[str, Any]:
     return {
         "spec_version": spec.version(),
-        "parameters": [
-            WorkflowParameter(
-                name=each.name,
-                required=each.required,
-                default=each.default,
-                type=each.type,
-                description=each.doc,
-                schema=each.schema,
-            )
-            for each in spec.params
-        ],
-        "tasks": [_task(each) for each in spec.tasks],
+        "parameters": parameters_of(spec),
+        "tasks": tasks_of(spec),
         "edges": list(_edges(spec.tasks)),
         "timeout": spec.timeout,
         "worker_selector": spec.worker_selector,
         "affinity": spec.affinity,
         "remote_only": spec.remote_only,
     }
+
+
+def parameters_of(spec: WorkflowSpec) -> list[WorkflowParameter]:
+    return [
+        WorkflowParameter(
+            name=each.name,
+            required=each.required,
+            default=each.default,
+            type=each.type,
+            description=each.doc,
+            schema=each.schema,
+        )
+        for each in spec.params
+    ]
+
+
+def tasks_of(spec: WorkflowSpec) -> list[WorkflowTask]:
+    return [_task(each) for each in spec.tasks]
 
 
 def _edges(tasks: Sequence[TaskSpec]) -> Iterable[GraphEdge]:

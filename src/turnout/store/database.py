@@ -16,6 +16,9 @@ Rows: TypeAlias = list[tuple[Any, ...]]
 Execute: TypeAlias = Callable[..., Rows]
 """``execute("block", name=value, …)`` within a transaction."""
 
+LONE_SURROGATE = "the data holds a lone surrogate, which is not text"
+
+_encoder = msgspec.json.Encoder()
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """The escape of a NUL; not a backslash before the letters u0000, which is text in a text."""
 _USER_INFO = re.compile(r"(?<=://)([^/@:]*):([^@]*)@")
@@ -51,18 +54,31 @@ class Database(Protocol):
 
 def json_list(values: Sequence[Any]) -> str:
     """Returns a set of values as the parameter of a block."""
-    text = json_text(values)
-    if "\\u0000" in text and _NUL.search(text):
-        raise StoreRejected("the data holds a NUL character")
-    return text
+    return _without_nul(json_text(values))
 
 
 def json_text(value: Any) -> str:
     """Returns the value as JSON. Raises StoreRejected if it holds invalid text."""
     try:
-        return msgspec.json.encode(value).decode()
+        return _encoder.encode(value).decode()
     except UnicodeEncodeError as error:
-        raise StoreRejected("the data holds a lone surrogate, which is not text") from error
+        raise StoreRejected(LONE_SURROGATE) from error
+
+
+def json_lines(values: Sequence[Any]) -> list[str]:
+    """Returns each value as JSON. Raises StoreRejected if one holds invalid text."""
+    try:
+        text = _encoder.encode_lines(values).decode()
+    except UnicodeEncodeError as error:
+        raise StoreRejected(LONE_SURROGATE) from error
+    # JSON escapes the line ends within strings, and the last line has one too.
+    return _without_nul(text).split("\n")[:-1]
+
+
+def _without_nul(text: str) -> str:
+    if "\\u0000" in text and _NUL.search(text):
+        raise StoreRejected("the data holds a NUL character")
+    return text
 
 
 def shown_url(url: str) -> str:

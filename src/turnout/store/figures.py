@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.model.run_figures import BUCKETS, EndedRuns, EndedTasks
+from turnout.model.run_figures import BUCKETS, EndedRuns, EndedTasks, StepCounts
 from turnout.store.database import Database
 
 
@@ -17,6 +17,22 @@ class Figures:
             EndedRuns(workflow, state, int(count), float(seconds), tuple(map(int, within)))
             for workflow, state, count, seconds, *within in rows
         ]
+
+    def ended_by_step(self, after: float, until: float, step: float, workflow: str = "") -> list[StepCounts]:
+        wanted = {"after": float(after), "until": float(until), "step": float(step), "workflow": workflow}
+        found: dict[int, StepCounts] = {}
+        for kind in ("runs", "tasks"):
+            block = "run_counts" if kind == "runs" else "task_counts_by_step"
+            for number, state, count in self._database.read(block, **wanted):
+                known = found.setdefault(number, StepCounts(number))
+                getattr(known, kind)[state] = int(count)
+        return [found[number] for number in sorted(found)]
+
+    def ended_sample(self, after: float, until: float, limit: int, workflow: str = "") -> list[str]:
+        rows = self._database.read(
+            "ended_sample", after=float(after), until=float(until), limit=limit, workflow=workflow
+        )
+        return [str(row[0]) for row in rows]
 
     def ended_tasks(self, after: float, until: float) -> list[EndedTasks]:
         rows = self._database.read("ended_tasks", after=float(after), until=float(until))

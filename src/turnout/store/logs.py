@@ -38,6 +38,10 @@ class Logs:
         rows = self._database.read("logs", id=known, task=task or "", attempt=attempt or 0, after=after, limit=limit)
         return [LogLine(*row) for row in rows]
 
+    def last_line(self, run_id: str) -> int:
+        known = canonical(run_id)
+        return 0 if known is None else int(self._database.read("last_line", id=known)[0][0])
+
     def progress(self, run_id: str) -> dict[str, str]:
         known = canonical(run_id)
         return {} if known is None else dict(self._database.read("progress", id=known))

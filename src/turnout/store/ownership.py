@@ -14,6 +14,7 @@ from turnout.model.rows import (
     Holder,
     Lease,
     LoadedRun,
+    LostSession,
     Renewal,
     Session,
     SessionHealth,
@@ -93,6 +94,9 @@ class Ownership:
             if buried:
                 execute("forget_sessions")
         return buried
+
+    def lost_workers(self, since: float, limit: int) -> list[LostSession]:
+        return [LostSession(*row) for row in self._database.read("lost_workers", since=float(since), limit=limit)]
 
     def live_sessions(self) -> list[Session]:
         return [_session(row) for row in self._database.read("live_sessions")]

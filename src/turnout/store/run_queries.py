@@ -6,10 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnout.errors import StoreUnreachable
-from turnout.model.rows import HistoryRow, StoredDecision, StoredMove, StoredRun, StoreFacts, TaskRow
+from turnout.model.rows import (
+    HistoryRow,
+    StoredDecision,
+    StoredMove,
+    StoredRun,
+    StoredVersion,
+    StoreFacts,
+    TaskRow,
+    UnownedRun,
+)
 from turnout.model.states import TaskState
 from turnout.store.database import Database, json_list
 from turnout.store.row_codec import canonical, decode_labels, stored_run, task_row
+
+FIRST_RUN = "00000000-0000-0000-0000-000000000000"
+"""Below the id of every run."""
 
 
 class RunQueries:
@@ -22,8 +34,23 @@ class RunQueries:
         rows = self._database.read("run", id=known) if known else []
         return stored_run(rows[0]) if rows else None
 
+    def failed_since(self, since: float, limit: int) -> list[StoredRun]:
+        return [stored_run(row) for row in self._database.read("failed_since", since=float(since), limit=limit)]
+
+    def count_failed(self, since: float, limit: int) -> int:
+        return int(self._database.read("count_failed", since=float(since), limit=limit)[0][0])
+
+    def undriven_runs(self, before: float, limit: int) -> list[StoredRun]:
+        return [stored_run(row) for row in self._database.read("undriven_runs", before=float(before), limit=limit)]
+
     def open_runs(self, limit: int) -> list[StoredRun]:
         return [stored_run(row) for row in self._database.read("open_runs", limit=limit)]
+
+    def unowned_runs(self, workflows: Sequence[str], *, after: str | None, limit: int) -> list[UnownedRun]:
+        rows = self._database.read(
+            "unowned_runs", workflows=json_list(workflows), after=after or FIRST_RUN, limit=limit
+        )
+        return [UnownedRun(str(run_id), version, max(age, 0.0)) for run_id, version, age in rows]
 
     def runs_by_id(self, run_ids: Sequence[str]) -> list[StoredRun]:
         known = [run_id for each in run_ids if (run_id := canonical(each))]
@@ -91,6 +118,10 @@ class RunQueries:
     def workflow(self, version: str) -> str | None:
         rows = self._database.read("workflow", version=version)
         return rows[0][0] if rows else None
+
+    def workflow_versions(self, full_name: str, limit: int = 1_000) -> list[StoredVersion]:
+        rows = self._database.read("workflow_versions", full_name=full_name, limit=limit)
+        return [StoredVersion(*row) for row in rows]
 
     def put_workflow(self, version: str, full_name: str, spec: str) -> None:
         # Two processes may pick the same number for different versions: one of them retries.

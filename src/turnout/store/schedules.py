@@ -126,7 +126,7 @@ class Schedules:
             cancelled = [run for _, made, _ in decided for run in made.cancels]
             if cancelled:
                 execute("supersede_decisions", runs=json_list(cancelled), reason=SUPERSEDED)
-            rows = execute("add_decisions", rows=_rows(decided))
+            rows = execute("add_decisions", rows=_rows(_extended(execute, decided)))
         return RecordedTurns(frozenset(applied), {(schedule_id, due_at): id for id, schedule_id, due_at in rows})
 
     def fire_schedule(self, schedule_id: int, kind: DecisionKind, fires: Sequence[NewFire], actor: str) -> list[str]:
@@ -160,14 +160,18 @@ class Schedules:
                     execute("settle_decisions", ids=json_list(sorted(ids)), state=state)
 
     def refuse_decision(self, decision_id: int, reason: str) -> None:
-        self._database.write("refuse_decision", id=decision_id, reason=reason)
+        with self._database.transaction() as execute:
+            if execute("refuse_decision", id=decision_id, reason=reason) and execute("merge_refused", id=decision_id):
+                execute("drop_decision", id=decision_id)
 
     def schedule_decisions(
-        self, schedule_id: int, *, before: int | None = None, limit: int = 100, outcome: Outcome | None = None
+        self, schedule_id: int | None, *, before: int | None = None, limit: int = 100, outcome: Outcome | None = None
     ) -> list[DecisionRow]:
         highest = NEWEST if before is None else before
-        given = {"schedule": schedule_id, "before": highest, "limit": limit, "outcome": outcome or ""}
-        return [_decision(row) for row in self._database.read("schedule_decisions", **given)]
+        given: dict[str, Any] = {"before": highest, "limit": limit, "outcome": outcome or ""}
+        if schedule_id is None:
+            return [_decision(row) for row in self._database.read("decisions_of_all", **given)]
+        return [_decision(row) for row in self._database.read("schedule_decisions", schedule=schedule_id, **given)]
 
     def fired_due_times(self, schedule_id: int, first: float, last: float) -> frozenset[float]:
         given = {"schedule": schedule_id, "first": float(first), "last": float(last)}
@@ -188,6 +192,20 @@ def _suffix(workflow: str | None) -> str:
 def _next(execute: Execute) -> int:
     execute("lock_schedules")
     return int(execute("next_schedule_revision")[0][0])
+
+
+def _extended(execute: Execute, decided: Sequence[tuple[int, Decided, str]]) -> list[tuple[int, Decided, str]]:
+    """Counts skips by the newest decision of their schedule if that has the same reason; returns the others."""
+    first: dict[int, Decided] = {}
+    for schedule_id, made, _ in decided:
+        first.setdefault(schedule_id, made)
+    skips = [
+        {"schedule_id": id, "reason": made.reason, "last_due_at": made.last_due_at, "due_times": made.due_times}
+        for id, made in first.items()
+        if made.outcome == "skipped"
+    ]
+    counted = {row[0] for row in execute("extend_skips", rows=json_list(skips))} if skips else set[int]()
+    return [each for each in decided if each[0] not in counted or each[1] is not first[each[0]]]
 
 
 def _state(made: Decided) -> str:

@@ -46,8 +46,8 @@ def test_a_workflow_has_one_schedule_or_several_in_its_time_zone() -> None:
 @pytest.mark.parametrize(
     ("given", "code", "field"),
     [
-        ("0 3 * *", "bad_schedule", "cron"),
-        ("0 0 3 * * *", "bad_schedule", "cron"),
+        ("0 3 * *", "cron_fields", "cron"),
+        ("0 0 3 * * *", "cron_fields", "cron"),
         ("0 0 31 2 *", "schedule_never_fires", "cron"),
         ("TZ=Mars/Olympus 0 3 * * *", "unknown_timezone", "cron"),
         (Schedule("0 3 * * *", timezone="Mars/Olympus"), "unknown_timezone", "timezone"),
@@ -64,9 +64,14 @@ def test_a_workflow_has_one_schedule_or_several_in_its_time_zone() -> None:
         (Schedule("0 3 * * *", max_catch_up=0), "bad_schedule", "max_catch_up"),
         (Schedule("0 3 * * *", name="a/b"), "bad_schedule", "name"),
         (Schedule("0 3 * * *", params={"x": object()}), "bad_schedule", "params"),
+        ("@dayly", "cron_fields", "cron"),
+        (Schedule("0 3 * * *", timezone=5), "unknown_timezone", "timezone"),  # type: ignore[arg-type]
+        (Schedule("0 3 * * *", params={"day": "of ${due_dat}"}), "bad_schedule_params", "params"),
+        (Schedule("0 3 * * *", params={"days": [{"last": "${day}"}]}), "bad_schedule_params", "params"),
         ([Schedule(every="1h", name="a"), Schedule(every="2h", name="a")], "duplicate_schedule", "name"),
         (["0 3 * * *"] * (MAX_SCHEDULES + 1), "bad_schedule", "schedule"),
         ([3], "bad_schedule", "schedule"),
+        (3, "bad_schedule", "schedule"),
     ],
 )
 def test_what_is_wrong_with_a_schedule_is_said(given: Any, code: str, field: str | None) -> None:
@@ -94,3 +99,22 @@ def test_parameters_of_a_schedule_fit_its_workflow() -> None:
 def test_a_local_time_that_exists_twice_is_the_first() -> None:
     spec = Schedule(at="2026-10-25T02:30", timezone="Europe/Rome").spec("once")
     assert spec.expression == "at 2026-10-25T02:30:00+02:00"
+
+
+def test_a_time_zone_or_queue_that_cannot_be_is_refused_without_a_schedule_too() -> None:
+    for options, code in (({"timezone": "Europe/Rom"}, "unknown_timezone"), ({"queue": ""}, "bad_limit")):
+        with pytest.raises(InvalidWorkflow) as raised:
+            workflow(**options)(lambda: None)  # type: ignore[arg-type]
+        assert raised.value.code == code
+
+
+def test_the_words_for_times_are_named_where_another_is_written() -> None:
+    with pytest.raises(InvalidWorkflow, match=r"@hourly, @daily, .* or use `every`"):
+        Schedule("@every 5m").spec("start-1")
+
+
+def test_a_single_time_in_a_gap_is_moved_as_that_of_an_expression_is() -> None:
+    once = Schedule(at="2027-03-28T02:30", timezone="Europe/Rome").spec("start-1")
+    assert once.expression == "at 2027-03-28T03:00:00+02:00"
+    twice = Schedule(at="2026-10-25T02:30", timezone="Europe/Rome").spec("start-1")
+    assert twice.expression == "at 2026-10-25T02:30:00+02:00"

@@ -50,7 +50,7 @@ def test_its_options_reach_the_command_and_stand_in_no_other_ones_way() -> None:
 
 
 def test_every_command_and_every_group_with_a_default_has_the_option_config() -> None:
-    from turnout.cli.app import app as commands
+    from turnout.cli.app import application
 
     def check(command: Any, path: str) -> None:
         for name, each in getattr(command, "commands", {}).items():
@@ -59,4 +59,4 @@ def test_every_command_and_every_group_with_a_default_has_the_option_config() ->
                 assert any("--config" in option.opts for option in each.params), f"{path} {name}"
             check(each, f"{path} {name}")
 
-    check(typer.main.get_command(commands), "turnout")
+    check(typer.main.get_command(application()), "turnout")

@@ -128,7 +128,7 @@ def test_a_password_is_never_shown(url: str) -> None:
 def test_hints_can_be_typed_and_never_hold_a_password() -> None:
     again = Hints("my flows.py", "sqlite:///x.db")
     assert again.rerun("0199a3f2-3c4d-7abc-8def-000000000000") == (
-        "turnout runs rerun 0199a3f2-3c4d-7abc --target 'my flows.py' --database sqlite:///x.db"
+        "turnout runs rerun 0199a3f2-3c4d-7abc-8def --target 'my flows.py' --database sqlite:///x.db"
     )
     assert Hints().logs("0199", "resize[3]") == "turnout logs 0199 'resize[3]'"
     assert "s3cret" not in Hints(None, "postgresql://ada:s3cret@db/turnout").rerun("0199")

@@ -14,7 +14,7 @@ from fake_loader import FakeLoader
 from unit.wire.network import hello
 
 from turnout.errors import StoreUnreachable
-from turnout.executors.workers.executor import WorkersExecutor
+from turnout.executors.workers.executor import IDLE_TICK, TICK, WorkersExecutor
 from turnout.executors.workers.in_flight import attempt_of, token_of
 from turnout.executors.workers.settings import HubSettings
 from turnout.executors.workers.step_sender import CREDIT_TIMEOUT
@@ -24,6 +24,7 @@ from turnout.model.rows import Renewal, Session
 from turnout.model.spec import Body, TaskSpec
 from turnout.wire.documents import ResultMetadata, StepBatch, StepError, StepResult, StepResults
 from turnout.wire.frames import pack, unpack
+from turnout.wire.hub_sessions import MAX_TICK_GAP
 from turnout.wire.messages import (
     Ack,
     Cancel,
@@ -590,3 +591,27 @@ def test_a_copy_that_nobody_waits_for_is_let_go_and_never_posted() -> None:
         assert desk.said() == [Ack((token,))] and desk.database.posted == []
 
     run(scenario)
+
+
+def test_a_hub_without_steps_looks_at_the_time_less_often_and_still_knows_that_it_ran() -> None:
+    async def whole() -> None:
+        desk = Desk()
+        await desk.greet()
+        assert desk.hub.pause() == IDLE_TICK
+        await desk.execute(desk.assigned())
+        assert desk.hub.pause() == TICK
+
+    asyncio.run(whole())
+    assert TICK < IDLE_TICK < MAX_TICK_GAP / 1.5
+
+
+def test_an_open_hub_renews_the_sessions_of_its_workers() -> None:
+    async def whole() -> None:
+        desk = Desk(heartbeat="20ms")
+        await desk.greet()
+        desk.hub.membership.open("tcp://127.0.0.1:1")
+        while not desk.database.renewed:
+            await asyncio.sleep(0.001)
+        desk.hub.background.cancel()
+
+    asyncio.run(asyncio.wait_for(whole(), 20.0))

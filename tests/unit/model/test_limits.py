@@ -9,7 +9,7 @@ import pytest
 
 from turnout import Limit, Workflow, task, workflow
 from turnout.errors import InvalidLimit, InvalidWorkflow
-from turnout.model.limits import LimitSize, LimitSpec, check_known, conflicts, resolved, shown_size, smallest
+from turnout.model.limits import LimitSize, LimitSpec, check_known, resolved, shown_size, smallest
 
 
 @task
@@ -65,7 +65,7 @@ def test_the_period_of_a_rate_is_a_duration(per: Any) -> None:
         ({"limits": [Limit("${env.HOME}-$(rm)", at_most=1)]}, "unknown_parameter", "env"),
         ({"limits": [Limit("${1x}", at_most=1)]}, "bad_limit", "not a parameter"),
         ({"limits": [Limit("${custmer}", at_most=1)]}, "unknown_parameter", "did you mean 'customer'"),
-        ({"limits": [Limit("queue:a", at_most=1)]}, "bad_limit", "as those of queues"),
+        ({"limits": [Limit("queue:a", at_most=1)]}, "bad_limit", "as the limits do"),
         ({"limits": [3]}, "bad_limit", "3"),
         ({"limits": [Limit(f"l{n}", at_most=1) for n in range(17)]}, "bad_limit", "16"),
         ({"limits": [Limit("a\0b", at_most=1)]}, "text_nul", "NUL"),
@@ -132,13 +132,6 @@ def test_a_limit_needs_a_size_somewhere() -> None:
     with pytest.raises(InvalidLimit, match=r"\[queues.nightly\]") as raised:
         check_known([LimitSpec("queue:nightly")], {"queue:nightlies": LimitSize(1)}, "workflow 'a'")
     assert raised.value.code == "unknown_queue"
-
-
-def test_different_sizes_of_one_limit_are_reported_unless_the_configuration_settles_them() -> None:
-    found = [("workflow 'a'", LimitSpec("db", 3)), ("workflow 'b'", LimitSpec("db", 5)), ("task 'c'", LimitSpec("db"))]
-    (text,) = conflicts(found, {})
-    assert "3 at once by workflow 'a'; 5 at once by workflow 'b'; the smallest is in force" in text
-    assert conflicts(found, {"db": LimitSize(4)}) == [] and conflicts(found[:1], {}) == []
 
 
 def test_the_smallest_of_several_sizes() -> None:

@@ -18,3 +18,9 @@ def test_no_two_threads_get_the_same_run_id() -> None:
     with ThreadPoolExecutor(4) as threads:
         made = [each for some in threads.map(lambda _: [new_run_id() for _ in range(500)], range(8)) for each in some]
     assert len(set(made)) == len(made)
+
+
+def test_ids_that_are_made_within_a_millisecond_differ_in_the_part_that_is_shown() -> None:
+    made = [new_run_id() for _ in range(200)]
+    assert made == sorted(made)
+    assert len({each[:23] for each in made}) == len(made)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.model.limits import LimitSize
-from turnout.model.slots import AGEING_INTERVAL, OVERTAKE_TIMEOUT, LimitState, Waiter, admit, begin_slack, rank
+from turnout.model.slot_admission import OVERTAKE_TIMEOUT, LimitState, Waiter, admit
+from turnout.model.slots import AGEING_INTERVAL, begin_slack, rank
 
 NAMES = ("a", "b", "c")
 

@@ -603,9 +603,10 @@ def test_a_turn_that_did_not_apply_is_forgotten() -> None:
     run = TinyRun(task("a"), task("b", "a")).start()
     lost_turn = run.transition()
     lost_turn.result(ExecutionResult.success(run.events["a"], 1), 0)
+    lost_write = lost_turn.write()
     run.complete("a", output=2)
     assert run.row("a").output == "2"
-    assert run.table.commit(lost_turn.write()) == WriteOutcome("run-1", (0, 1))
+    assert run.table.commit(lost_write) == WriteOutcome("run-1", (0, 1))
 
 
 def test_a_fenced_owner_changes_nothing() -> None:

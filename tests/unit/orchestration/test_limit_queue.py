@@ -15,7 +15,7 @@ from turnout.model.events import ExecutionResult, ExecutionStatus
 from turnout.model.graph import Graph
 from turnout.model.limits import LimitSize, LimitSpec, resolved
 from turnout.model.reasons import LIMIT
-from turnout.model.slots import Admitted
+from turnout.model.slot_admission import Admitted
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.orchestration.active_runs import ActiveRun

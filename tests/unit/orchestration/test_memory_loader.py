@@ -13,8 +13,9 @@ from kit.store import MemoryStore
 from turnout.authoring.registry import Registry
 from turnout.contracts.clock import boot_time
 from turnout.errors import AttemptFenced, StoreUnreachable
-from turnout.model.events import TaskReadyEvent
+from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.run_machine import RunMachine
+from turnout.model.spec import FromTask, Literally, Template
 from turnout.model.transition import Transition
 from turnout.model.verdict import Limits
 from turnout.orchestration.active_runs import ActiveRun
@@ -22,6 +23,7 @@ from turnout.orchestration.loaders.loader import MemoryLoader
 from turnout.orchestration.loaders.stored_runs import GraphCache
 
 GRAPH = graph_of(task("a"))
+A, B = FromTask("a"), FromTask("b")
 
 
 class Owner:
@@ -85,3 +87,36 @@ def test_nothing_is_loaded_without_a_lease() -> None:
     owner.begin_by = -math.inf
     with pytest.raises(StoreUnreachable, match="out of contact"):
         owner.loader.load_blocking(event)
+
+
+@pytest.mark.parametrize(
+    ("templates", "args"),
+    [
+        ((A, B), ([1], [2])),
+        ((B, A), ([2], [1])),
+        ((A, A), ([1], [1])),
+        ((FromTask("a", (0,)), B), (1, [2])),
+        ((Literally(0), A), (0, [1])),
+    ],
+    ids=["outputs", "in_order", "one_twice", "a_part", "a_literal"],
+)
+def test_arguments_are_the_outputs_of_other_tasks_each_decoded_for_one_attempt(
+    templates: tuple[Template, ...], args: tuple[object, ...]
+) -> None:
+    graph = graph_of(task("a"), task("b"), task("c", "a", "b", args=templates))
+    machine = RunMachine.create(graph, new_run(), Limits(), ())
+    transition = Transition(machine, 100.0)
+    transition.begin()
+    started = [transition.start(pos, HERE, "session-1") for pos in (0, 1)]
+    machine.apply(transition)
+    transition = Transition(machine, 101.0)
+    for pos, event in enumerate(started):
+        transition.result(ExecutionResult.success(event, [pos + 1]), pos)
+    event = transition.start(2, HERE, "session-1")
+    machine.apply(transition)
+    store = MemoryStore()
+    loader = MemoryLoader(store, Registry(), GraphCache(store), {"run-1": ActiveRun(machine)})
+    first, second = loader.load_blocking(event).args, loader.load_blocking(event).args
+    assert first == second == args
+    assert all(one is not other for one, other in zip(first, second, strict=True) if isinstance(one, list))
+    assert len({id(each) for each in first if isinstance(each, list)}) == sum(isinstance(each, list) for each in first)

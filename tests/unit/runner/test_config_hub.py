@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from turnout.cli.config import EffectiveSetting, effective_settings
 from turnout.errors import InvalidSetting
 from turnout.executors.workers.settings import HubSettings
 from turnout.runner.config import read_config
-from turnout.runner.settings import runner_config
+from turnout.runner.effective_settings import EffectiveSetting, effective_settings
+from turnout.runner.settings import configuration, runner_config
 
 
 def hub_of(folder: Path, text: str = "", name: str = "turnout.toml", **environment: str) -> HubSettings | None:
@@ -124,9 +124,9 @@ def test_this_machine_alone_needs_no_keys(address: str) -> None:
 
 def test_config_show_has_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert EffectiveSetting("hub.address", "hub.address", None, "default") in effective_settings()
+    assert EffectiveSetting("hub.address", "hub.address", None, "default") in effective_settings(configuration())
     (tmp_path / "turnout.toml").write_text("[hub]\nlease = '20s'")
-    shown = effective_settings()
+    shown = effective_settings(configuration())
     assert EffectiveSetting("hub.address", "hub.address", "tcp://127.0.0.1:5890", "default") in shown
     assert EffectiveSetting("hub.lease", "hub.lease", 20, "turnout.toml") in shown
     assert EffectiveSetting("hub.batch", "hub.batch", 100, "default") in shown
@@ -137,7 +137,7 @@ def test_config_show_spells_keys_as_they_were_written(tmp_path: Path, monkeypatc
     (tmp_path / "turnout.yaml").write_text(
         "defaultExecutionMode: distributed\ncoordinator: {maxMessageBytes: 100000}\n"
     )
-    shown = {each.key: each.spelling for each in effective_settings()}
+    shown = {each.key: each.spelling for each in effective_settings(configuration())}
     assert shown["default_execution_mode"] == "defaultExecutionMode"
     assert shown["hub.max_message_bytes"] == "coordinator.maxMessageBytes" and shown["hub.address"] == "hub.address"
 
@@ -146,4 +146,4 @@ def test_a_wrong_value_is_named_as_it_was_written(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     (tmp_path / "turnout.yaml").write_text("defaultExecutionMode: remote\n")
     with pytest.raises(InvalidSetting, match=r"turnout.yaml: defaultExecutionMode is 'remote'"):
-        effective_settings()
+        effective_settings(configuration())

@@ -286,7 +286,7 @@ def test_any_settings_are_read_back_from_every_form(settings: EngineSettings) ->
     said = leaves(settings)
     with TemporaryDirectory() as folder:
         yaml_file, toml_file = Path(folder, "settings.yaml"), Path(folder, "settings.toml")
-        yaml_file.write_text(yaml.safe_dump(as_tables(said)))
+        yaml_file.write_text(yaml.dump(as_tables(said), Dumper=yaml.CSafeDumper))
         toml_file.write_text(as_toml(as_tables(said)))
         for file in (yaml_file, toml_file):
             config = read_config(file.parent, {"TURNOUT_CONFIG": str(file)})

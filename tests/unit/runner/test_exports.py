@@ -27,9 +27,11 @@ EXPORTED = {
     "RunHandle",
     "RunView",
     "Runner",
+    "SmtpSettings",
     "TaskDetail",
     "TaskFailure",
     "TaskView",
+    "TriggerRow",
     "WorkerView",
 }
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from turnout.errors import AccessDenied, RequestError, TurnoutError
+from turnout.errors import AccessDenied, InvalidSetting, RequestError, TurnoutError
 from turnout.model.access import new_secret
 from turnout.runner.server_settings import ServerSettings
-from turnout.server.caller import COOKIE, Head, Sender, bearer_of, check_head, cookie_of, sender_of
+from turnout.server.caller import COOKIE, Head, Sender, bearer_of, check_head, cookie_of, root_of, sender_of
 
 LOCAL = Sender("127.0.0.1", secure=False, local=True)
 
@@ -118,3 +118,27 @@ def test_the_session_of_a_browser_is_in_its_cookie() -> None:
     assert cookie_of(head(cookie=f"theme=dark; {COOKIE}=ts_x")) == "ts_x"
     assert cookie_of(head(cookie="theme=dark")) is None
     assert cookie_of(head()) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "peer", "settings", "root"),
+    [
+        (None, "127.0.0.1", ServerSettings(), ""),
+        (None, "127.0.0.1", ServerSettings(root_path="/ops"), "/ops"),
+        ("/turnout/", "10.0.0.7", ServerSettings(trusted_proxies=("10.0.0.0/8",)), "/turnout"),
+        ("/turnout", "10.0.0.7", ServerSettings(root_path="/ops", trusted_proxies=("10.0.0.0/8",)), "/turnout"),
+        ("/turnout", "192.0.2.1", ServerSettings(trusted_proxies=("10.0.0.0/8",)), ""),
+        ('/"><script>', "10.0.0.7", ServerSettings(trusted_proxies=("10.0.0.0/8",)), ""),
+        ("//evil.example", "10.0.0.7", ServerSettings(trusted_proxies=("10.0.0.0/8",)), ""),
+    ],
+)
+def test_the_path_below_which_a_server_is_reached(
+    given: str | None, peer: str, settings: ServerSettings, root: str
+) -> None:
+    assert root_of(head(peer=peer, **({} if given is None else {"x_forwarded_prefix": given})), settings) == root
+
+
+@pytest.mark.parametrize("path", ["ops", "/ops/", "/o ps", "//ops", "/ops?x", "/"])
+def test_a_root_path_that_is_none_is_refused(path: str) -> None:
+    with pytest.raises(InvalidSetting, match="root_path"):
+        ServerSettings(root_path=path).check("server")

@@ -11,7 +11,7 @@ import pytest
 from tests.kit.loop import ManualLoop
 from turnout.errors import StoreUnreachable
 from turnout.model.access import Role
-from turnout.server.event_streams import EventStreams
+from turnout.server.event_streams import EVERYTHING, EventStreams, View
 from turnout.server.exchange import Caller
 from turnout.server.fan_out import MAX_QUEUED_BATCHES, FanOut, Follower, Frame, batch_of
 from turnout.server.shared_reader import MAX_IDLE_READS, OUTAGE_INTERVAL, READ_INTERVAL, SharedReaders, unsent
@@ -71,11 +71,11 @@ class Client:
         self.ended = False
         self._streams = streams
         self._source = source
-        self._keep = keep
+        self._view = EVERYTHING if keep is None else View(keep=keep)
         self.task = loop.start(self._read())
 
     async def _read(self) -> None:
-        async for content in await self._streams.open(CALLER, "numbers", self._source, keep=self._keep):
+        async for content in await self._streams.open(CALLER, "numbers", self._source, view=self._view):
             self.got += content
         self.ended = True
 

@@ -30,6 +30,7 @@ REPEATED = (
     "open_runs",
     "running_runs",
     "queued_versions",
+    "unowned_runs",
 )
 LISTS = {
     "runs_in_states": "run_1 (id>? AND id<?)",
@@ -38,7 +39,15 @@ LISTS = {
 }
 """Lists of runs, and the range of the index that they read: it has both bounds of the time of submission."""
 OF_OPEN_RUNS = ("run_owner", "run_unowned", "run_queued")
-SLOTS = ("drop_ended_slots", "drop_ended_waiters", "first_waiters", "held_slots", "runs_without_slots", "granted_tasks")
+SLOTS = (
+    "drop_ended_slots",
+    "drop_ended_waiters",
+    "first_waiters",
+    "nested_waiters",
+    "held_slots",
+    "runs_without_slots",
+    "granted_tasks",
+)
 ONE = re.compile(r"SEARCH \w+ USING (COVERING )?INDEX \w+ \((id|run_id)=\?")
 """One run, or the rows of one."""
 
@@ -50,7 +59,7 @@ def test_what_is_asked_again_and_again_goes_by_the_runs_that_have_not_ended(tmp_
             assert ONE.match(step) or any(index in step for index in OF_OPEN_RUNS), f"{block}: {step}"
 
 
-@pytest.mark.parametrize("block", [*SLOTS, "waiting_limits", "slots_of_runs", "begun_slots"])
+@pytest.mark.parametrize("block", [*SLOTS, "waiting_limits", "begun_slots"])
 def test_slots_are_found_by_their_limit_or_their_run(tmp_path: Path, block: str) -> None:
     steps = [step for step in plan(tmp_path, block) if re.search(r"(SCAN|SEARCH) (limit_\w+|run|task)\b", step)]
     assert steps and all(step.startswith("SEARCH") or "limit_slot_waiting" in step for step in steps), steps

@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from turnout.authoring.yaml.document import Parameter, Secret, Variable
+from turnout.authoring.yaml.document import Parameter, Secret, Variable, WorkflowDocument
 from turnout.authoring.yaml.marks import Mark, Marks
 from turnout.authoring.yaml.read_state import Reading
+from turnout.errors import InvalidWorkflow
+from turnout.model.limits import validate_limits
 from turnout.model.variables import refused_variable
 
 _REFERENCE = re.compile(r"\$(?:\{(?:raw:)?([A-Za-z_]\w*|\d+)[^}]*\}|([A-Za-z_]\w*|\d))")
@@ -57,6 +59,18 @@ def _check_variables(where: str, variables: tuple[Variable, ...], declared: set[
             )
             reading.report("error", "refused_name", why, _place(path, reading), path)
         tainted.add(each.name)
+
+
+def check_limits(document: WorkflowDocument, reading: Reading) -> None:
+    """Reports limits with a name that no run could have, or that stand twice at one place."""
+    params = [each.name for each in document.params]
+    places = [("limits", f"workflow {document.name!r}", document.limits)]
+    places += [(f"{step.where}.limits", f"step {step.name!r}", step.limits) for step in document.steps]
+    for where, what, limits in places:
+        try:
+            validate_limits(what, [each.spec() for each in limits], params)
+        except InvalidWorkflow as error:
+            reading.report("error", error.code, error.message, _place(where, reading), where)
 
 
 def _place(path: str, reading: Reading) -> Mark:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from graphlib import TopologicalSorter
 from types import MappingProxyType
 from typing import Any
@@ -52,7 +52,7 @@ def compile_file(
     tasks by ``module:function`` that ``python:`` may name, ``workflows`` the others that ``call:`` may name.
     """
     reading = read_file(text, name=name, base=base)
-    documents = {each.document.name: each for each in reversed(reading.partial)}
+    documents = _by_name(reading.partial)
     findings = list(reading.findings)
     order, cycles = _order(documents)
     findings += cycles
@@ -80,6 +80,16 @@ def compile_file(
     sound = not has_errors(findings)
     names = [each.name for each in reading.documents]
     return CompiledFile((*(made[each] for each in names), *inner) if sound else (), tuple(findings))
+
+
+def _by_name(parts: Sequence[PartialDocument]) -> dict[str, PartialDocument]:
+    """Returns the documents by the names that ``call:`` knows. Those without a name of their own have an error, and one
+    that no text can have: what else is wrong with them is found all the same."""
+    found: dict[str, PartialDocument] = {}
+    for number, part in enumerate(parts):
+        name = part.document.name
+        found[name if name and name not in found else f"\0{number}"] = part
+    return found
 
 
 def _order(documents: Mapping[str, PartialDocument]) -> tuple[list[str], list[Finding]]:
@@ -115,10 +125,16 @@ def _compiled(
     if part.errors or not builder.complete or has_errors(reporter.findings):
         return None
     source = YamlSource(document, nodes, builder.result(), builder.gate, where)
-    workflow = YamlWorkflow(document, source, text, part.marks, package, document.timeout_sec or None)
     try:
+        workflow = YamlWorkflow(document, source, text, part.marks, package, document.timeout_sec or None)
         workflow.define()
     except InvalidWorkflow as error:
-        reporter.report("error", error.code, error.message, "schedule" if "schedule" in error.fields else "")
+        reporter.report("error", error.code, error.message, _place(error))
         return None
     return workflow
+
+
+def _place(error: InvalidWorkflow) -> str:
+    """Returns the place of an error of the whole workflow, as far as it is known."""
+    entry, _, _ = str(error.fields.get("field", "")).rpartition(".")
+    return entry if entry.startswith("notify") else "schedule" if "schedule" in error.fields else ""

@@ -13,17 +13,18 @@ from turnout.authoring.yaml.conditions import CONDITIONS, CONTINUE_ON, Condition
 from turnout.authoring.yaml.fan_out import Parallel
 from turnout.authoring.yaml.forms import Several, Text
 from turnout.authoring.yaml.http_request import HttpRequest
-from turnout.authoring.yaml.limits import LIMITS, LimitDocument
+from turnout.authoring.yaml.limits import LIMITS, LimitDocument, Size
 from turnout.authoring.yaml.notify import NotifyDocument
 from turnout.authoring.yaml.params import PARAMS, Parameter
 from turnout.authoring.yaml.policies import REPEAT, TIME_LIMIT, RepeatPolicy, RetryPolicy, RunRetryPolicy, Seconds
-from turnout.authoring.yaml.schedules import SCHEDULE, Schedule
+from turnout.authoring.yaml.schedules import SCHEDULE, ZONE, Schedule
 from turnout.authoring.yaml.selectors import SELECTOR, SIGNAL, TAGS, Selector, SignalName
 from turnout.authoring.yaml.step_forms import STEP, STEPS
 from turnout.authoring.yaml.steps import LINE, StepDocument
 from turnout.authoring.yaml.tables import Key
 from turnout.authoring.yaml.variables import ENV, RECEIVING_NAME, Variable
 from turnout.model.names import IDENTIFIER
+from turnout.model.validation import MAX_PRIORITY
 
 __all__ = [
     "Arguments",
@@ -145,20 +146,22 @@ class WorkflowDocument(msgspec.Struct, frozen=True, kw_only=True):
     Without it ``graph`` if any step has ``depends``, else ``chain``."""
     schedule: Annotated[Schedule | None, Key(example='schedule: "0 2 * * *"', form=SCHEDULE)] = None
     """Times at which a server runs the workflow by itself; ``CRON_TZ=Europe/Berlin`` may precede a cron expression."""
+    timezone: Annotated[str | None, Key(example="timezone: Europe/Rome", form=ZONE)] = None
+    """The time zone of schedules that have none of their own; without one UTC."""
     skip_if_successful: Annotated[bool, Key(example="skip_if_successful: true")] = False
     """That of every schedule of the workflow."""
-    max_active_steps: Annotated[int | None, Meta(ge=1, le=10_000), Key(example="max_active_steps: 4")] = None
+    max_active_steps: Annotated[int | None, Key(example="max_active_steps: 4", form=Size())] = None
     """The greatest number of steps of one run at work at once."""
-    max_active_runs: Annotated[int | None, Meta(ge=1, le=10_000), Key(example="max_active_runs: 1")] = None
+    max_active_runs: Annotated[int | None, Key(example="max_active_runs: 1", form=Size())] = None
     """The greatest number of runs at work at once; others wait."""
     queue: Annotated[str | None, Key(example="queue: nightly", form=IDENTIFIER_TEXT)] = None
     """The configured queue that runs wait in."""
     limits: Annotated[
         tuple[LimitDocument, ...],
-        Key(example='limits: {name: "customer-${customer_id}", at_most: 3}', form=LIMITS, also=("limit",)),
+        Key(example="limits: {name: database, at_most: 3}", form=LIMITS, also=("limit",)),
     ] = ()
     """Limits that runs share with others; a run holds a slot of each from its start to its end."""
-    priority: Annotated[int, Meta(ge=-1_000, le=1_000), Key(example="priority: 10")] = 0
+    priority: Annotated[int, Meta(ge=-MAX_PRIORITY, le=MAX_PRIORITY), Key(example="priority: 10")] = 0
     """Among waiting runs those with a higher priority start first."""
     timeout_sec: Annotated[Seconds | None, Key(example="timeout_sec: 3600", form=TIME_LIMIT)] = None
     """Seconds that a run may take; 0: no limit."""

@@ -24,6 +24,8 @@ class Form(ABC, Generic[T]):
 
     text: str
     """What would be right, for messages and the reference: ``a whole number from 1 to 1,000``."""
+    code = "bad_value"
+    """The code of a value that is not of this form."""
 
     @abstractmethod
     def read(self, node: Node, where: str, reading: Reading) -> T:
@@ -34,7 +36,7 @@ class Form(ABC, Generic[T]):
         """Returns the JSON Schema; tables that it names are added to the definitions."""
 
     def misfit(self, node: Node, where: str, reading: Reading) -> Rejected:
-        return reading.reject("bad_value", f"{where} is {shown(node)}: write {self.text}", node.mark, where)
+        return reading.reject(self.code, f"{where} is {shown(node)}: write {self.text}", node.mark, where)
 
 
 class Text(Form[str]):

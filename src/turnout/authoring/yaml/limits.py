@@ -5,22 +5,39 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
-from turnout.authoring.yaml.forms import Form, Schema, Several, Text
+from turnout.authoring.yaml.forms import Form, Schema, Several, Text, Whole
 from turnout.authoring.yaml.nodes import Node, Scalar, Table
 from turnout.authoring.yaml.read_state import Reading
 from turnout.authoring.yaml.tables import Key, TableForm
 from turnout.errors import InvalidWorkflow
 from turnout.model.durations import seconds
-from turnout.model.limits import DEFAULT_PERIOD, MAX_LIMIT_NAME, MAX_LIMITS, MAX_RATE_PERIOD, LimitSpec
+from turnout.model.limits import (
+    BAD_LIMIT,
+    DEFAULT_PERIOD,
+    MAX_LIMIT_NAME,
+    MAX_LIMITS,
+    MAX_RATE_PERIOD,
+    MAX_SLOTS,
+    LimitSpec,
+)
 
 NAME = Text("the name of a limit, such as `database` or `customer-${customer_id}`", least=1, most=MAX_LIMIT_NAME)
+
+
+class Size(Whole):
+    """The size of a limit: the greatest number at once, or within a period."""
+
+    code = BAD_LIMIT
+
+    def __init__(self) -> None:
+        super().__init__(1, MAX_SLOTS)
 
 
 class PeriodForm(Form[float]):
     """A number of seconds, or text with units."""
 
+    code = BAD_LIMIT
     text = "a number of seconds above 0, or text such as `1m`"
 
     def read(self, node: Node, where: str, reading: Reading) -> float:
@@ -42,9 +59,9 @@ class LimitDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, Key(example='name: "customer-${customer_id}"', form=NAME)]
     """The name. With ``${parameter}`` in it there is one limit for each value of the parameter."""
-    at_most: Annotated[int | None, Meta(ge=1, le=1_000_000), Key(example="at_most: 3")] = None
+    at_most: Annotated[int | None, Key(example="at_most: 3", form=Size())] = None
     """The greatest number at work at once."""
-    rate: Annotated[int | None, Meta(ge=1, le=1_000_000), Key(example="rate: 10")] = None
+    rate: Annotated[int | None, Key(example="rate: 10", form=Size())] = None
     """The greatest number that begin within ``per``."""
     per: Annotated[float, Key(example="per: 1m", form=PeriodForm())] = DEFAULT_PERIOD
     """The period of ``rate``: seconds, or text such as ``1m``."""

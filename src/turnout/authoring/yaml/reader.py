@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.authoring.yaml.checks import check_env, check_secrets
+from turnout.authoring.yaml.checks import check_env, check_limits, check_secrets
 from turnout.authoring.yaml.document import StepDefaults, WorkflowDocument
 from turnout.authoring.yaml.findings import MAX_FINDINGS, Finding, has_errors
 from turnout.authoring.yaml.inheritance import NOT_INHERITED, inherit
@@ -144,7 +144,10 @@ def _read_document(
         values["steps"] = resolve_steps(groups, values["type"], values.get("defaults", StepDefaults()), reading)
     values.setdefault("name", "")
     values.setdefault("steps", ())
-    return WorkflowDocument(**values)
+    document = WorkflowDocument(**values)
+    if "params" in values or "params" not in reading.places:
+        check_limits(document, reading)
+    return document
 
 
 def _add_name(values: dict[str, Any], default: str, mark: Mark, reading: Reading) -> None:

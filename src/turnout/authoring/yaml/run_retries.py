@@ -25,6 +25,7 @@ def steps_document(document: WorkflowDocument) -> WorkflowDocument:
     return msgspec.structs.replace(
         document,
         schedule=None,
+        timezone=None,
         max_active_runs=None,
         queue=None,
         limits=(),
@@ -40,7 +41,7 @@ def retried(document: WorkflowDocument, steps: YamlWorkflow, where: str, package
     """Returns the workflow that runs these steps, the workflow of the same document, until they complete or its policy
     is used up. Its one task has the name of the workflow."""
     assert document.retry_policy is not None
-    name, task = document.name, ChildTask(steps)
+    name, task = document.name, ChildTask(steps, local=True)
     kwargs: dict[str, Template] = {input_name(each): FromParam(input_name(each)) for each in document.params}
     spec = task.spec(name, kwargs=kwargs)
     spec = msgspec.structs.replace(spec, retry=retry_of(document.retry_policy))

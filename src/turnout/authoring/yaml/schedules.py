@@ -13,6 +13,7 @@ from turnout.authoring.yaml.nodes import Node, Scalar, Table
 from turnout.authoring.yaml.read_state import Reading
 from turnout.authoring.yaml.tables import Key, TableForm
 from turnout.errors import InvalidWorkflow
+from turnout.model.cron import zone_problem
 from turnout.model.durations import UNITS
 from turnout.model.names import IDENTIFIER
 from turnout.model.schedules import DEFAULT_MAX_CATCH_UP, MAX_CATCH_UP, Action, CatchUp, Overlap
@@ -31,7 +32,21 @@ class DurationForm(Text):
         return {"anyOf": [{"type": "number", "minimum": 0}, super().schema(definitions)]}
 
 
-_DURATION = DurationForm()
+class ZoneForm(Text):
+    """The name of a time zone."""
+
+    def __init__(self) -> None:
+        super().__init__("the name of a time zone, such as `Europe/Rome`", least=1)
+
+    def read(self, node: Node, where: str, reading: Reading) -> str:
+        zone = super().read(node, where, reading)
+        if problem := zone_problem(zone):
+            raise reading.reject(problem.code, f"{where} is {zone[:60]!r}: {problem.message}", node.mark, where)
+        return zone
+
+
+DURATION = DurationForm()
+ZONE = ZoneForm()
 _NAME = Text("letters, digits, _, . and -, a letter or _ first", pattern=IDENTIFIER.pattern)
 
 
@@ -52,12 +67,12 @@ class ScheduleEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
     cron: Annotated[str | None, Key(example='cron: "0 8 * * 1-5"', also=("expression",))] = None
     """Minute, hour, day of the month, month and day of the week; ``CRON_TZ=Europe/Berlin`` may precede them."""
-    every: Annotated[str | None, Key(example="every: 5m", form=_DURATION)] = None
+    every: Annotated[str | None, Key(example="every: 5m", form=DURATION)] = None
     """The time between two due times, counted from the epoch: ``1h`` is every full hour of UTC."""
     at: Annotated[str | None, Key(example='at: "2026-12-01T03:00"')] = None
     """The only due time: local time, or a time with an offset."""
     timezone: Annotated[str | None, Key(example="timezone: Europe/Rome")] = None
-    """The time zone of ``cron`` and ``at``; without one UTC."""
+    """The time zone of ``cron`` and ``at``; without one that of the workflow, else UTC."""
     name: Annotated[str | None, Key(example="name: nightly", form=_NAME)] = None
     """Identifies the schedule; without one its action and position, such as ``start-1``."""
     params: Annotated[dict[str, Any], Key(example='params: {DATE: "${due_date}"}', form=ParamsForm())] = {}
@@ -68,7 +83,7 @@ class ScheduleEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """With ``catch_up: all``, the number of missed due times that are caught up."""
     overlap: Annotated[Overlap, Key(example="overlap: queue")] = "skip"
     """What is done if an earlier run of the schedule has not ended."""
-    jitter: Annotated[str, Key(example="jitter: 30s", form=_DURATION)] = "0"
+    jitter: Annotated[str, Key(example="jitter: 30s", form=DURATION)] = "0"
     """Each due time is acted on later by up to this long."""
     skip_if_successful: Annotated[bool, Key(example="skip_if_successful: true")] = False
     """True: a due time is skipped if a run that was started otherwise has completed since the previous one."""
@@ -79,7 +94,7 @@ class ScheduleEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         """Returns the schedule as an author of a Python workflow would write it."""
         return schedules.Schedule(
             self.cron,
-            every=_duration(self.every),
+            every=duration_of(self.every),
             at=self.at,
             timezone=self.timezone,
             name=self.name,
@@ -88,12 +103,12 @@ class ScheduleEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             catch_up=self.catch_up,
             max_catch_up=self.max_catch_up,
             overlap=self.overlap,
-            jitter=_duration(self.jitter) or 0,
+            jitter=duration_of(self.jitter) or 0,
             skip_if_successful=self.skip_if_successful,
         )
 
 
-def _duration(text: str | None) -> float | str | None:
+def duration_of(text: str | None) -> float | str | None:
     return float(text) if text is not None and text.replace(".", "", 1).isdigit() else text
 
 
@@ -173,7 +188,7 @@ class ScheduleForm(Form[Schedule]):
 
     def _named(self, schedule: Schedule, node: Node, where: str, reading: Reading) -> Schedule:
         try:
-            schedules.schedule_specs(schedule.all(), schedules.DEFAULT_TIMEZONE, where)
+            schedules.schedule_specs(schedule.all(), schedules.DEFAULT_TIMEZONE)
         except InvalidWorkflow as error:
             raise reading.reject(error.code, error.message, node.mark, where) from None
         return schedule

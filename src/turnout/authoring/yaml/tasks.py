@@ -172,7 +172,7 @@ class TaskBuilder:
         if step.worker_selector is not None:
             why = "`workerSelector` has no effect on a sub-workflow: its steps have their own"
             self._reporter.report("warning", "no_effect", why, f"{step.where}.worker_selector")
-        self._add_called(step, depends, ChildTask(workflow), workflow)
+        self._add_called(step, depends, ChildTask(workflow, local=step.call in self._local), workflow)
 
     def _add_python(self, step: StepDocument, depends: tuple[str, ...]) -> None:
         assert step.python is not None

@@ -69,6 +69,8 @@ class YamlWorkflow(Workflow[..., Any]):
         options["max_active_steps"] = document.max_active_steps
         options["queue"] = document.queue
         options["priority"] = document.priority
+        if document.timezone is not None:
+            options["timezone"] = document.timezone
         days = document.hist_retention_days
         options["keep_for"] = None if days is None else f"{days}d"
         options["keep_runs"] = document.hist_retention_runs

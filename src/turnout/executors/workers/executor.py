@@ -61,6 +61,9 @@ from turnout.wire.step_codec import handler_of, step_of
 log = logging.getLogger("turnout.hub")
 
 TICK = 0.25
+"""Seconds between two looks at the times of steps and workers."""
+IDLE_TICK = 0.5
+"""Seconds between two of them while no step is out: what is left then are leases and breakers, which last longer."""
 BETTER_ELSEWHERE = "another worker could begin it"
 
 
@@ -191,7 +194,7 @@ class WorkersExecutor(RemoteExecutor):
             return
         self.router.open()
         self.address = self.settings.advertise or reached_at(self.router.address, socket.gethostname())
-        self.background.repeat(TICK, self._tick, "the clock of the hub")
+        self.background.repeat(self.pause, self._tick, "the clock of the hub")
         self.membership.open(self.address)
         log.info("the hub listens on %s", self.router.address)
 
@@ -429,6 +432,10 @@ class WorkersExecutor(RemoteExecutor):
                 return
 
     # -- time ---------------------------------------------------------------------------------------------------
+    def pause(self) -> float:
+        """Returns the seconds until the next look."""
+        return TICK if self.in_flight.active else IDLE_TICK
+
     async def _tick(self) -> None:
         self.protocol.tick(time.monotonic())
         self.pump()

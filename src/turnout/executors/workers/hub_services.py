@@ -41,17 +41,17 @@ class BackgroundTasks:
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
-    def repeat(self, interval: float, action: Callable[[], Awaitable[None]], what: str) -> None:
-        """Calls ``action`` at this interval, whatever it raises. ``what`` names it in the log."""
+    def repeat(self, interval: Callable[[], float], action: Callable[[], Awaitable[None]], what: str) -> None:
+        """Calls ``action`` after this interval, again and again, whatever it raises. ``what`` names it in the log."""
         self.spawn(self._repeat(interval, action, what))
 
     def cancel(self) -> None:
         for task in self._tasks:
             task.cancel()
 
-    async def _repeat(self, interval: float, action: Callable[[], Awaitable[None]], what: str) -> None:
+    async def _repeat(self, interval: Callable[[], float], action: Callable[[], Awaitable[None]], what: str) -> None:
         while True:
-            await asyncio.sleep(interval)
+            await asyncio.sleep(interval())
             try:
                 await action()
             except StoreError as error:

@@ -66,10 +66,10 @@ class Membership:
         """Starts the renewals of a hub that workers reach at this address."""
         self._address = address
         repeat, interval = self._background.repeat, seconds(self._settings.heartbeat) / RENEWALS
-        repeat(interval, self._keep_sessions, "the renewal of the workers' sessions")
+        repeat(lambda: interval, self._keep_sessions, "the renewal of the workers' sessions")
         if self._authenticator is not None:
             repeat(
-                ALLOW_LIST_INTERVAL,
+                lambda: ALLOW_LIST_INTERVAL,
                 partial(self._reload_allow_list, self._authenticator),
                 "the check of the list of keys",
             )

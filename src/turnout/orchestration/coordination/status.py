@@ -21,6 +21,7 @@ from turnout.orchestration.coordination.coordinator import OrchestrationLoopCoor
 from turnout.orchestration.coordination.health import HealthState
 from turnout.orchestration.coordination.pool import ExecutorPool
 from turnout.orchestration.coordination.rates import Rates
+from turnout.orchestration.coordination.status_history import StatusHistory
 from turnout.orchestration.ledger import Ledger
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.shared_ticks import aligned
@@ -45,11 +46,13 @@ class StatusSnapshot:
         self._read = read
         self._clock = clock
         self._last: tuple[float, OrchestratorStatus] | None = None
+        self.history = StatusHistory(clock)
 
     def refresh(self) -> OrchestratorStatus:
         """Reads the status; on the event loop only."""
         status = self._read()
         self._last = (self._clock(), status)
+        self.history.see(status)
         return status
 
     async def keep_fresh(self) -> None:

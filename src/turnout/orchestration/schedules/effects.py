@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from turnout.authoring.definition import Definition
 from turnout.authoring.registry import Registry
 from turnout.contracts.store import Store
-from turnout.errors import InputError, RunNotFound, StoreError, TurnoutError
-from turnout.model.events import clipped
+from turnout.errors import InputError, InvalidLimit, RunNotFound, StoreError, TurnoutError
+from turnout.model.schedule_decisions import refusal
 from turnout.model.schedule_rows import PendingDecision
 from turnout.model.schedules import params_at
 from turnout.orchestration.background import Background
@@ -27,7 +28,6 @@ log = logging.getLogger("turnout.schedules")
 
 DECIDER_TIMEOUT = 1.0
 """Seconds that the orchestrator which decided has to start the run, before others do."""
-MAX_REASON = 500
 
 
 class ScheduleEffects:
@@ -54,6 +54,16 @@ class ScheduleEffects:
         """Decisions that this orchestrator gives their effect now."""
         self._cancelled: set[int] = set()
         """Decisions whose cancellations were requested here."""
+        self._refused: dict[int, str] = {}
+        """By schedule: why its last run was refused."""
+
+    def report_refused(self, definitions: Iterable[Definition]) -> None:
+        """Logs the workflows whose schedules can start no run, because a limit or queue of theirs has no size."""
+        for each in definitions:
+            try:
+                self._requests.check_limits(each.graph)
+            except InvalidLimit as error:
+                log.warning("the schedules of %s start no runs: %s", each.spec.full_name, error.message)
 
     async def finish_pending(self) -> bool:
         """Gives their effect to the decisions that have none yet, whichever orchestrator has decided them. Returns
@@ -106,8 +116,7 @@ class ScheduleEffects:
             try:
                 request = self._request(each)
             except InputError as error:
-                reason = clipped(f"invalid_input{{{error.message}}}", MAX_REASON)
-                await self._in_thread(self._store.refuse_decision, each.id, reason)
+                await self._refuse(each, error)
             else:
                 if request is not None:
                     submissions[each.id] = request
@@ -125,7 +134,19 @@ class ScheduleEffects:
             opened = [each.id for each in decisions if each.id in started and each.spec.keeps_open]
             closed = [each.id for each in decisions if each.id in started and not each.spec.keeps_open]
             self._cancelled -= started
+            for each in decisions:
+                if each.id in started:
+                    self._refused.pop(each.schedule_id, None)
             await self._in_thread(self._store.settle_decisions, opened=opened, closed=closed)
+
+    async def _refuse(self, decision: PendingDecision, error: InputError) -> None:
+        """Makes the decision a skip, and logs it unless the schedule was refused for the same reason before."""
+        reason = refusal(error)
+        if self._refused.get(decision.schedule_id) != reason:
+            self._refused[decision.schedule_id] = reason
+            where = f"{decision.workflow}/{decision.spec.name}"
+            log.warning("schedule %s starts no run: %s: %s", where, error.code, error.message)
+        await self._in_thread(self._store.refuse_decision, decision.id, reason)
 
     def _request(self, decision: PendingDecision) -> Submission | None:
         """Returns the checked submission; None if this program does not have the workflow any more."""

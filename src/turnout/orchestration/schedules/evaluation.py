@@ -124,6 +124,8 @@ class Schedules:
             await self._in_thread(self._store.put_schedules, found.changes, ACTOR)
         if found.removed:
             await self._in_thread(self._store.remove_schedules, found.removed, ACTOR)
+        changed = {each.workflow for each in found.changes} if self._declared else declared
+        self._effects.report_refused(self._registry.workflows[name] for name in changed if declared[name])
         if found.changes or found.removed:
             log.info("%d schedules changed, %d removed", len(found.changes), len(found.removed))
             await self.refresh()

@@ -66,6 +66,10 @@ class CapacityQueue:
             self._queues.setdefault(queue_key, []), (-owned.machine.new.priority, since, next(self._order), owned)
         )
 
+    def has(self, queue_key: QueueKey) -> bool:
+        """True if runs wait in this queue."""
+        return queue_key in self._queues
+
     def must_queue(self, owned: ActiveRun, queue_key: QueueKey, now: float) -> bool:
         """True if a run of at least this priority has waited too long already."""
         queue = self._queues.get(queue_key)

@@ -132,9 +132,8 @@ class Commits:
                 dispatches[key] = [event]
             if shadowing:
                 self._shadow(machine, event, dispatches)
-        for row in transition.rows.values():
-            if row.retry_in and row.poll_key is None:
-                self._timers.retry(owned, row)
+        if transition.has_ready:
+            self._set_timers(owned, transition)
         for pos in pending.to_cancel:
             self._cancel_attempt(owned, pos)
         if machine.graph.children:
@@ -148,6 +147,11 @@ class Commits:
             self._warn_of_hooks(owned, transition)
         self._advance(owned, transition)
         owned.last_failure = ""
+
+    def _set_timers(self, owned: ActiveRun, transition: Transition) -> None:
+        for row in transition.rows.values():
+            if row.retry_in and row.poll_key is None:
+                self._timers.retry(owned, row)
 
     def acknowledge(self, results: Sequence[PendingResult]) -> None:
         """Acknowledges results to the executors that keep them."""

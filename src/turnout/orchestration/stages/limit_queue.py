@@ -12,7 +12,8 @@ from turnout.contracts.clock import boot_time
 from turnout.contracts.store import LimitStore
 from turnout.errors import StoreError
 from turnout.model.limits import LimitSize, resolved
-from turnout.model.slots import RUN, AdmissionScope, Admitted, SlotRequest
+from turnout.model.slot_admission import Admitted
+from turnout.model.slots import RUN, AdmissionScope, SlotRequest
 from turnout.model.transition import Transition
 from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
 from turnout.orchestration.background import Background

@@ -151,6 +151,8 @@ class SubmissionReplies:
         submission.accept(submission.new.run_id)
         if self._runs.get(submission.new.run_id) is not None:
             self._timers.deadline(pending.owned, 0.0)
+            if pending.owned.machine.graph.stuck_hooks:
+                self._timers.stuck(pending.owned, 0.0)
         elif submission.limits:
             self._limits.submitted(submission)
         else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
+import time
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 
 import msgspec
@@ -21,6 +22,10 @@ shadow_log = logging.getLogger("turnout.shadow")
 
 MAX_REMEMBERED = 10_000
 """Attempts whose other result is awaited. Above it the oldest are forgotten and counted."""
+MAX_KEPT_DIFFERENCES = 100
+"""Differences of shadow attempts that are kept; older ones are dropped."""
+MAX_KEPT_OUTPUT = 1_000
+"""Characters that are kept of each answer."""
 NO_ANSWER = frozenset({ExecutionStatus.RETURNED, ExecutionStatus.LOST, ExecutionStatus.CANCELLED})
 """How attempts end whose answer stays unknown."""
 
@@ -35,10 +40,32 @@ class ShadowMetrics(msgspec.Struct):
     forgotten: int = 0
 
 
+class ShadowAnswer(msgspec.Struct, frozen=True):
+    """The answer of one of two attempts that are compared."""
+
+    status: str
+    output: str | None
+    """The first characters of its output, as JSON text."""
+    error: str | None = None
+
+
+class ShadowComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A shadow attempt that answered something else than the real one."""
+
+    at: float
+    run_id: str
+    task_id: str
+    attempt: int
+    real: ShadowAnswer
+    shadow: ShadowAnswer
+
+
 class Shadows:
-    """Compares results of shadow attempts with the real ones, and logs differences. Changes no run."""
+    """Compares results of shadow attempts with the real ones, logs differences, and keeps the latest. Changes no
+    run."""
 
     def __init__(self) -> None:
+        self.differences: deque[ShadowComparison] = deque(maxlen=MAX_KEPT_DIFFERENCES)
         self.expected: OrderedDict[tuple[str, int], ExecutionResult | None] = OrderedDict()
         """By task and attempt: the result that arrived first, or None."""
         self.metrics = ShadowMetrics()
@@ -68,6 +95,16 @@ class Shadows:
             self.metrics.same += 1
             return
         self.metrics.different += 1
+        self.differences.append(
+            ShadowComparison(
+                at=time.time(),
+                run_id=real.run_id,
+                task_id=real.task_id,
+                attempt=real.attempt,
+                real=_answer(real),
+                shadow=_answer(shadow),
+            )
+        )
         shadow_log.warning(
             "shadow of %s attempt %d differs: %s %s, shadow %s %s",
             real.task_id,
@@ -77,6 +114,12 @@ class Shadows:
             shadow.status,
             (shadow.output or "")[:200],
         )
+
+
+def _answer(result: ExecutionResult) -> ShadowAnswer:
+    output = None if result.output is None else result.output[:MAX_KEPT_OUTPUT]
+    error = None if result.error is None else f"{result.error.type}: {result.error.message[:MAX_KEPT_OUTPUT]}"
+    return ShadowAnswer(str(result.status), output, error)
 
 
 class ResultIntake:

@@ -110,26 +110,33 @@ class Scheduler:
 
     def _transition(self, owned: ActiveRun, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit | None:
         transition = Transition(owned.machine, time.time(), random.random)
-        results, commands = first_results(owned.results, MAX_COMMIT_CHARACTERS), owned.commands
+        results, commands = owned.results, owned.commands
+        if len(results) > 1:
+            results = first_results(results, MAX_COMMIT_CHARACTERS)
         deferred: Sequence[RunCommand] = ()
         if commands:
             commands, deferred = self._withdrawal.ready_commands(owned)
+        inbox: list[int] = []
         for pending in results:
+            result = pending.result
             if pending.holder is not None:
-                result = pending.result
                 owned.machine.observe_claim(pending.pos, result.attempt, pending.holder, result.started_at)
-            transition.result(self._checks.checked(owned, pending), pending.pos)
+            if result.deferral is not None or owned.has_lost_attempts:
+                result = self._checks.checked(owned, pending)
+            transition.result(result, pending.pos)
+            if pending.inbox is not None:
+                inbox.append(pending.inbox)
         to_cancel = self._resume_claimed(owned, transition) if owned.just_claimed else []
         if commands:
             to_cancel += self._apply_commands(transition, commands)
         if not deferred:
             self._starter.start_ready(owned, transition, events)
         transition.finish()
-        owned.results, owned.just_claimed = owned.results[len(results) :], False
+        owned.results = [] if results is owned.results else owned.results[len(results) :]
+        owned.just_claimed = False
         if commands:
             owned.commands = [*deferred]
-        inbox = [pending.inbox for pending in results if pending.inbox is not None]
-        command_rows = [command.row for command in commands if command.row is not None]
+        command_rows = [command.row for command in commands if command.row is not None] if commands else None
         if transition.empty and not inbox and not command_rows:
             for command in commands:
                 command.acknowledge()
@@ -139,7 +146,7 @@ class Scheduler:
             return None
         write = transition.write()
         if inbox or command_rows:
-            write.inbox_done, write.commands_done = inbox, command_rows
+            write.inbox_done, write.commands_done = inbox, command_rows or ()
         # The run keeps its list of commands if it was empty, so the pending commit must not hold it.
         return PendingCommit(owned, transition, write, events, commands or (), to_cancel or (), results)
 
@@ -163,6 +170,8 @@ class Scheduler:
                     transition.pause(command.reason or "paused")
                 case "resume":
                     transition.resume()
+                case "stuck":
+                    transition.call_stuck(command.reason or "")
                 case _:
                     log.error("unknown command %r", command.kind)
         return self._cancel_elsewhere(transition, running)

@@ -165,6 +165,7 @@ class Takeover:
             elif row.state is TaskState.READY and row.retry_in:
                 self._timers.retry(owned, row)
         self._timers.deadline(owned, run.age if not machine.graph.run_limits else loaded.active)
+        self._timers.stuck(owned, run.age)
         self._runs.enqueue(owned)
 
     def _check_holder(

@@ -61,20 +61,43 @@ class TaskStarter:
 
     def start_ready(self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]]) -> None:
         """Starts ready tasks in the transition, and appends their attempts to ``events``."""
-        dispatcher, queue, reservations = self._dispatcher, self._capacity_queue, self._reservations
+        machine = owned.machine
         if owned.awaits_slots:
             return _wait_for_slots(transition)
-        if owned.machine.graph.children:
+        if machine.graph.children:
             self._children.start_ready(owned, transition)
         if self._polled is None or self._polled:
             self._offer(owned, transition)
         if self._polled is None or not self._session.may_start:
             return
-        now = time.monotonic()
-        assigners = dispatcher.assigners
+        if transition.due and not (self._dispatcher.assigners or owned.waiting_since or owned.has_lost_attempts):
+            self._start_due(machine, transition, events)
+        if not machine.graph.plain or transition.due or transition.has_ready or machine.ready:
+            self._start_waiting(owned, transition, events)
+
+    def _start_due(self, machine: RunMachine, transition: Transition, events: list[tuple[str, TaskReadyEvent]]) -> None:
+        """Starts tasks that become ready in this transition, until one finds no slot or others wait for one."""
+        dispatcher, tasks, new = self._dispatcher, machine.graph.tasks, machine.new
+        holder, started = self._session.id, 0
+        for pos in transition.due:
+            task = tasks[pos]
+            decision = dispatcher.decide(task, machine.graph.spec, new.run_id, new.input)
+            key = decision.executor_key
+            if self._capacity_queue.has(key) or not dispatcher.reserve(key, body=task.body.ref):
+                break
+            events.append((key, transition.start(pos, decision, holder)))
+            started += 1
+        del transition.due[:started]
+
+    def _start_waiting(
+        self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]]
+    ) -> None:
+        """Starts tasks that are ready, whatever they need; those that find no slot are queued, and say why."""
+        dispatcher, queue, reservations = self._dispatcher, self._capacity_queue, self._reservations
+        machine, assigners, now = owned.machine, dispatcher.assigners, time.monotonic()
         full: set[QueueKey] = set()
         ready = self._startable(owned, transition, events)
-        tasks = owned.machine.graph.tasks
+        tasks = machine.graph.tasks
         pinned = self._affinity.of(owned, transition) if assigners and ready else None
         for pos in ready:
             row = transition.task(pos)

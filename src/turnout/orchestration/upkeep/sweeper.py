@@ -12,6 +12,7 @@ from turnout.errors import RunNotFound, StoreError
 from turnout.orchestration.active_runs import ActiveRuns
 from turnout.orchestration.background import Background, Wakeups
 from turnout.orchestration.session import process_is_gone
+from turnout.orchestration.shared_ticks import aligned, aligned_within
 from turnout.orchestration.stages.claims import Claims
 from turnout.orchestration.stages.waiters import Waiters
 from turnout.orchestration.upkeep.dead_sessions import DeadSessions
@@ -161,8 +162,9 @@ class Sweeper:
         await self._notifications.stop()
 
     async def _sweep_loop(self) -> None:
+        clock = asyncio.get_running_loop().time
         while True:
-            await asyncio.sleep(self._interval)
+            await asyncio.sleep(aligned_within(self._interval, clock()))
             try:
                 await self._sweep()
                 self._rate_limited_log.recovered("sweeps get through again")
@@ -190,8 +192,9 @@ class Sweeper:
     async def _check_processes(self) -> None:
         """Notices within a second that a process on this machine has died: its session is known, as a rule, and the
         operating system knows the process."""
+        clock = asyncio.get_running_loop().time
         while True:
-            await asyncio.sleep(min(MAX_PROCESS_CHECK_INTERVAL, self._interval))
+            await asyncio.sleep(aligned(min(MAX_PROCESS_CHECK_INTERVAL, self._interval), clock()))
             try:
                 if await self._dead_sessions.declare():
                     self._claims.request()

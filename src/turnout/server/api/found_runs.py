@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from turnout.errors import RunNotFound
+from turnout.errors import InvalidInput, RunNotFound
+from turnout.model.graph import Graph
+from turnout.model.names import suggest
 from turnout.model.rows import StoredRun
 from turnout.model.run_filter import RunFilter
 from turnout.model.states import RunState
@@ -31,6 +33,19 @@ def find(context: ServerContext, run_id: str) -> StoredRun:
     if run is None:
         raise RunNotFound(f"there is no run {run_id[:64]!a}", run_id=run_id[:64])
     return run
+
+
+def mapped_position(run_id: str, graph: Graph, name: str) -> int:
+    """Returns the position of a mapped task. Raises InvalidInput if the run has none of this name."""
+    pos = graph.position.get(name)
+    if pos is None or pos not in graph.mapped:
+        names = [graph.tasks[each].name for each in sorted(graph.mapped)]
+        raise InvalidInput(
+            f"run {run_id} has no mapped task {name[:100]!a}{suggest(name, names)}",
+            code="unknown_task",
+            task=name[:400],
+        )
+    return pos
 
 
 def run_filter(context: ServerContext, *, tags: Sequence[str] = (), **conditions: Any) -> RunFilter:

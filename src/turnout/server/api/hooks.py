@@ -36,7 +36,6 @@ DELIVERY = (
     "too_many_unknown_webhooks",
     "bad_signature",
     "stale_signature",
-    "webhook_secret_unresolved",
     "bad_delivery_id",
     "delivery_conflict",
     "bad_webhook_body",

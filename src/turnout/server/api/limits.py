@@ -54,7 +54,8 @@ class LimitsController(Controller):
         responses=answers(Limits, example=Limits([EXAMPLE]), description="The limits."),
     )
     async def list_limits(self, context: Context) -> Limits:
-        """The limits and queues that are configured, held or waited for, with the number of holders and waiters."""
+        """The limits and queues that are configured, declared, held or waited for, each with the number of its holders
+        and waiters."""
         return Limits(await context.in_thread(context.store.limits))
 
     @get(
@@ -69,8 +70,8 @@ class LimitsController(Controller):
         ),
     )
     async def get_limit(self, context: Context, name: LimitName) -> LimitDetail:
-        """One limit with its holders, and its waiters with their positions. A name may hold any character, so it is a
-        parameter of the query."""
+        """One limit with its holders, its waiters with their positions, and the sizes that workflows declare for it.
+        A name may hold any character, so it is a parameter of the query."""
         return await context.in_thread(find_limit, context.store, name)
 
 

@@ -13,11 +13,12 @@ from turnout.model.logs import LogLine
 from turnout.model.names import suggest
 from turnout.server.api.events import STREAM_ERRORS, STREAM_OPTIONS, follow_run, stream_answers
 from turnout.server.api.found_runs import find
-from turnout.server.api.parameters import Cursor, LastEventId, Limit, RunId, TaskName, number_of
+from turnout.server.api.parameters import After, Cursor, LastEventId, Limit, RunId, TaskName, number_of
 from turnout.server.api.types.logs import LogPage
 from turnout.server.context import ServerContext
 from turnout.server.cursors import cursor_of, last_entry
 from turnout.server.dependencies import ByCaller, Context
+from turnout.server.event_streams import View
 from turnout.server.guards import requires
 from turnout.server.responses import answers
 from turnout.server.run_source import FLUSH_TIMEOUT, is_line_of
@@ -104,11 +105,14 @@ class LogsController(Controller):
         task: Annotated[str | None, Parameter(max_length=400, description="Only lines of this task.")] = None,
         attempt: Annotated[int | None, Parameter(ge=1, le=2**31 - 1, description="Only lines of this attempt.")] = None,
         last_event_id: LastEventId = None,
+        after: After = None,
     ) -> Stream:
-        """Lines as they are written, from the first one or from ``Last-Event-ID`` on, until the run has ended."""
+        """Lines as they are written, from the first one or from ``Last-Event-ID`` or ``after`` on, until the run has
+        ended."""
         if task is not None:
             await context.in_thread(_check_task, context, run_id, task)
-        return await follow_run(context, caller, run_id, last_event_id, lambda frame: is_line_of(frame, task, attempt))
+        view = View(keep=lambda frame: is_line_of(frame, task, attempt))
+        return await follow_run(context, caller, run_id, last_event_id or after, view)
 
 
 def _page(

@@ -51,6 +51,14 @@ LastEventId = Annotated[
     ),
 ]
 
+After = Annotated[
+    str | None,
+    Parameter(
+        max_length=128,
+        description="The same as Last-Event-ID, which prevails, for clients that cannot send that header.",
+    ),
+]
+
 
 def position_of(last: str | None) -> tuple[int, int]:
     """Returns the position in a history that a cursor stands for: seq and part."""

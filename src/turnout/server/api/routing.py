@@ -15,8 +15,10 @@ from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.dispatcher.what_if import PastDecision, replay
 from turnout.errors import DefinitionError, RunNotFound
 from turnout.model.events import DispatchDecision
+from turnout.model.names import made_at
 from turnout.server.api.parameters import IfMatch
 from turnout.server.api.types.routing import (
+    MAX_DIFFERENCES,
     REVERT,
     CheckedRouting,
     Decision,
@@ -26,6 +28,7 @@ from turnout.server.api.types.routing import (
     Rule,
     WhatIfRequest,
     WhatIfResult,
+    changes_of,
     difference_of,
     in_force_of,
 )
@@ -77,7 +80,7 @@ class RoutingController(Controller):
     )
     async def validate(self, context: Context, data: JSONBody[Routing]) -> CheckedRouting:
         """Checks rules against the executors and workflows of this server. Nothing is changed."""
-        warnings = await context.in_thread(_dispatcher(context).check, data.config())
+        warnings = await context.in_thread(dispatcher_of(context).check, data.config())
         return CheckedRouting(routing=data, warnings=warnings)
 
     @put(
@@ -152,16 +155,20 @@ class RoutingController(Controller):
         ),
     )
     async def what_if(self, context: Context, data: JSONBody[WhatIfRequest]) -> WhatIfResult:
-        """Replays the latest decisions, as they are stored with their tasks, against other rules, and returns those
-        that would be others. Nothing is changed."""
-        dispatcher, config = _dispatcher(context), data.routing.config()
+        """Replays the latest decisions, or those of the last days, as they are stored with their tasks, against other
+        rules, and returns those that would be others, also by task. Nothing is changed."""
+        dispatcher, config = dispatcher_of(context), data.routing.config()
 
         def compare() -> WhatIfResult:
             warnings = dispatcher.check(config)
-            decisions = _decisions(context, data.limit)
+            decisions = _decisions(context, data.limit, data.created_from)
             changed = replay(decisions, dispatcher.settings, Router(config))
             return WhatIfResult(
-                replayed=len(decisions), differences=[difference_of(each) for each in changed], warnings=warnings
+                replayed=len(decisions),
+                differences=[difference_of(each) for each in changed[:MAX_DIFFERENCES]],
+                changes=changes_of(changed),
+                since=made_at(decisions[-1].run_id) if decisions else None,
+                warnings=warnings,
             )
 
         return await context.in_thread(compare)
@@ -184,17 +191,20 @@ def _change(
     return admin.share_routing(routing, current, actor)
 
 
-def _dispatcher(context: ServerContext) -> DefaultDispatcher:
+def dispatcher_of(context: ServerContext) -> DefaultDispatcher:
+    """Returns the dispatcher of the server. Raises DefinitionError if it has none."""
     if context.core.dispatcher is None:
         raise DefinitionError("this server has no dispatcher: pollers decide by its rules", code="no_dispatcher")
     return context.core.dispatcher
 
 
-def _decisions(context: ServerContext, limit: int) -> list[PastDecision]:
+def _decisions(context: ServerContext, limit: int, since: float | None) -> list[PastDecision]:
     """Returns the latest decisions with the workflows that they were made for. Blocks."""
     graphs = context.core.engine.graphs
     found: list[PastDecision] = []
     for stored in context.store.decisions(limit):
+        if since is not None and made_at(stored.run_id) < since:
+            continue
         try:
             graph = graphs.stored(stored.version)
         except RunNotFound:  # its run was deleted meanwhile

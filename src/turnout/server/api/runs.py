@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
-from litestar import get
+from litestar import Request, Response, get
 from litestar.params import Parameter, QueryParameter
 
 from turnout.model.rows import StoredRun
 from turnout.model.run_filter import RunFilter
 from turnout.model.states import RunState
+from turnout.model.task_lists import TaskFilter
 from turnout.runner.open_runs import driver_of, drivers_of
-from turnout.runner.run_reader import read_output
+from turnout.runner.stored_values import read_output
+from turnout.runner.task_detail import newest_children
 from turnout.server.api.found_runs import EXAMPLE, find, run_filter
 from turnout.server.api.parameters import Cursor, Limit, RunId, Time, position_of
 from turnout.server.api.run_control import RunControl
@@ -29,7 +31,9 @@ from turnout.server.context import ServerContext
 from turnout.server.cursors import cursor_of, last_entry
 from turnout.server.dependencies import Context
 from turnout.server.guards import requires
+from turnout.server.positions import position_behind
 from turnout.server.responses import RUN_ID, answers
+from turnout.server.value_responses import Download, value_answers, value_response
 
 
 class RunsController(RunControl):
@@ -95,7 +99,8 @@ class RunsController(RunControl):
         def read() -> RunDetail:
             run = find(context, run_id)
             counted = context.store.task_counts([run.new.run_id]).get(run.new.run_id, [])
-            return run_detail_of(run, driver_of(context.store, run), {state: count for state, count, _ in counted})
+            tasks = {state: count for state, count, _ in counted}
+            return run_detail_of(run, driver_of(context.store, run), tasks, position_behind(run))
 
         return await context.in_thread(read)
 
@@ -132,6 +137,23 @@ class RunsController(RunControl):
             return RunResult(run_id=run.new.run_id, result=read_output(context.store, run))
 
         return await context.in_thread(read)
+
+    @get(
+        "/{run_id:str}/output",
+        operation_id="get_run_output",
+        summary="Get the result of a run as text",
+        responses=value_answers("run_not_found", "run_not_finished", "run_failed"),
+    )
+    async def get_output(
+        self, context: Context, request: Request[Any, Any, Any], run_id: RunId, download: Download = False
+    ) -> Response[bytes]:
+        """The result of a completed run as JSON text, for results that are too large to be shown. A part of it is
+        answered to `Range: bytes=0-65535`."""
+
+        def read() -> bytes:
+            return msgspec.json.encode(read_output(context.store, find(context, run_id)))
+
+        return value_response(await context.in_thread(read), request, run_id if download else None)
 
     @get(
         "/{run_id:str}/children",
@@ -178,12 +200,17 @@ class RunsController(RunControl):
         responses=answers(RunGraph, "run_not_found", description="Nodes and edges."),
     )
     async def get_graph(self, context: Context, run_id: RunId) -> RunGraph:
-        """The tasks of the run and their dependencies, with the state of each. Items of mapped tasks are counted."""
+        """The tasks of the run and their dependencies, with the state of each and its place in a picture. A mapped task
+        is one node with its items counted by state; a task that starts a child run names it."""
 
         def read() -> RunGraph:
             run = find(context, run_id)
+            known, store = run.new.run_id, context.store
             graph = context.core.engine.graphs.stored(run.new.version)
-            return graph_of(run.new.run_id, graph, context.store.tasks(run.new.run_id, outputs=False))
+            rows = store.tasks_page(known, TaskFilter(top_level=True), limit=len(graph.tasks))
+            items = store.item_groups(known) if graph.mapped else {}
+            children = newest_children(store, known) if graph.children else {}
+            return graph_of(known, graph, rows, items, children, position_behind(run))
 
         return await context.in_thread(read)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import Annotated, Literal
 
-from litestar import Controller, get, post
-from litestar.params import JSONBody, Parameter
+from litestar import Controller, get
+from litestar.params import JSONBody, Parameter, QueryParameter
 
 from turnout.model.schedule_rows import DecisionRow
 from turnout.runner import schedules
 from turnout.runner.schedules import Backfilled, BackfilledTime, Fired, NextFire, ScheduleView
-from turnout.server.api.parameters import Cursor, Limit, number_of
+from turnout.server.api.changes import change
+from turnout.server.api.parameters import MAX_TIME, Cursor, Limit, number_of
 from turnout.server.api.types.schedules import BackfillRequest, DecisionPage, NextFires, SchedulePage
 from turnout.server.cursors import cursor_of, last_entry
 from turnout.server.dependencies import ByCaller, Context
+from turnout.server.fired_schedules import check_fire
 from turnout.server.guards import requires
 from turnout.server.responses import RUN_ID, answers
 
@@ -23,6 +27,13 @@ WorkflowName = Annotated[
 ]
 ScheduleName = Annotated[str | None, Parameter(max_length=200, description="The name of a schedule of a workflow.")]
 Outcome = Annotated[Literal["fired", "skipped"] | None, Parameter(description="Only decisions with this outcome.")]
+First = Annotated[
+    float | None,
+    QueryParameter(name="from", ge=0, le=MAX_TIME, description="Only due times after it."),
+]
+Last = Annotated[
+    float | None, QueryParameter(name="until", ge=0, le=MAX_TIME, description="Only due times until then.")
+]
 
 EXAMPLE = ScheduleView(
     id=7,
@@ -117,9 +128,38 @@ class SchedulesController(Controller):
         summary="List the next due times of all schedules",
         responses=answers(NextFires, example=NextFires([FIRE]), description="Due times, the earliest first."),
     )
-    async def next_of_all(self, context: Context, limit: Limit = 20) -> NextFires:
-        """The due times of all schedules that come next."""
-        return NextFires(await context.in_thread(schedules.next_fires, context.store, None, limit))
+    async def next_of_all(
+        self, context: Context, limit: Limit = 20, first: First = None, last: Last = None
+    ) -> NextFires:
+        """The due times of all schedules that come next, or that lie between two times, as a calendar shows them. With
+        a first time in the future, only the thousand schedules that are due first are looked at."""
+        found = await context.in_thread(
+            schedules.next_fires, context.store, None, limit, first=first or 0.0, last=_or_never(last)
+        )
+        return NextFires(found)
+
+    @get(
+        "/decisions",
+        operation_id="list_decisions",
+        summary="List decisions of all schedules",
+        responses=answers(
+            DecisionPage,
+            "invalid_cursor",
+            "foreign_cursor",
+            example=DecisionPage([DECISION], None),
+            description="Decisions, the newest first.",
+        ),
+    )
+    async def all_decisions(
+        self, context: Context, outcome: Outcome = None, limit: Limit = 100, cursor: Cursor = None
+    ) -> DecisionPage:
+        """The decisions about due times of all schedules, each with its reason, and what operators have asked for."""
+        before = number_of(last_entry(cursor, "decisions", outcome)) or None
+        found = await context.in_thread(
+            context.store.schedule_decisions, None, before=before, limit=limit, outcome=outcome
+        )
+        more = cursor_of("decisions", outcome, str(found[-1].id)) if len(found) == limit else None
+        return DecisionPage(found, more)
 
     @get(
         "/{schedule_id:int}",
@@ -139,9 +179,14 @@ class SchedulesController(Controller):
             NextFires, "schedule_not_found", example=NextFires([FIRE]), description="Due times, the earliest first."
         ),
     )
-    async def next_of_one(self, context: Context, schedule_id: ScheduleId, limit: Limit = 20) -> NextFires:
-        """The due times of a schedule that come next; none while it is paused."""
-        return NextFires(await context.in_thread(schedules.next_fires, context.store, str(schedule_id), limit))
+    async def next_of_one(
+        self, context: Context, schedule_id: ScheduleId, limit: Limit = 20, first: First = None, last: Last = None
+    ) -> NextFires:
+        """The due times of a schedule that come next, or that lie between two times; none while it is paused."""
+        found = await context.in_thread(
+            schedules.next_fires, context.store, str(schedule_id), limit, first=first or 0.0, last=_or_never(last)
+        )
+        return NextFires(found)
 
     @get(
         "/{schedule_id:int}/decisions",
@@ -176,66 +221,63 @@ class SchedulesController(Controller):
         more = cursor_of("schedule_decisions", wanted, str(found[-1].id)) if len(found) == limit else None
         return DecisionPage(found, more)
 
-    @post(
+    @change(
         "/{schedule_id:int}/pause",
-        status_code=200,
+        ScheduleView,
+        "schedule_not_found",
         operation_id="pause_schedule",
         summary="Pause a schedule",
-        guards=[requires("operator")],
-        responses=answers(ScheduleView, "schedule_not_found", example=EXAMPLE, description="The schedule, paused."),
+        example=EXAMPLE,
+        description="The schedule, paused.",
     )
     async def pause(self, context: Context, caller: ByCaller, schedule_id: ScheduleId) -> ScheduleView:
         """Pauses a schedule: its due times start nothing. Runs that it has started go on."""
         return await context.in_thread(schedules.pause, context.store, str(schedule_id), caller.actor)
 
-    @post(
+    @change(
         "/{schedule_id:int}/resume",
-        status_code=200,
+        ScheduleView,
+        "schedule_not_found",
         operation_id="resume_schedule",
         summary="Resume a schedule",
-        guards=[requires("operator")],
-        responses=answers(ScheduleView, "schedule_not_found", example=EXAMPLE, description="The schedule, resumed."),
+        example=EXAMPLE,
+        description="The schedule, resumed.",
     )
     async def resume(self, context: Context, caller: ByCaller, schedule_id: ScheduleId) -> ScheduleView:
         """Resumes a schedule. The due times of the pause are skipped, with that reason."""
         return await context.in_thread(schedules.resume, context.store, str(schedule_id), caller.actor)
 
-    @post(
+    @change(
         "/{schedule_id:int}/fire",
-        status_code=202,
+        Fired,
+        "schedule_not_found",
+        "schedule_starts_no_runs",
+        "unknown_queue",
+        "unknown_limit",
         operation_id="fire_schedule",
         summary="Start a run of a schedule now",
-        guards=[requires("operator")],
-        responses=answers(
-            Fired,
-            "schedule_not_found",
-            "schedule_starts_no_runs",
-            status=202,
-            example=Fired(schedule_id=7, run_id=RUN_ID),
-            description="The run, which a server with the workflow starts.",
-        ),
+        status=202,
+        example=Fired(schedule_id=7, run_id=RUN_ID),
+        description="The run, which a server with the workflow starts.",
     )
     async def fire(self, context: Context, caller: ByCaller, schedule_id: ScheduleId) -> Fired:
         """Starts a run with the parameters of the schedule, also while it is paused or an earlier run is open."""
-        return await context.in_thread(schedules.fire, context.store, str(schedule_id), caller.actor)
+        check = partial(check_fire, context.core)
+        return await context.in_thread(schedules.fire, context.store, str(schedule_id), caller.actor, check)
 
-    @post(
+    @change(
         "/{schedule_id:int}/backfill",
-        status_code=202,
+        Backfilled,
+        "schedule_not_found",
+        "schedule_starts_no_runs",
+        "backfill_too_large",
+        "bad_backfill_range",
         operation_id="backfill_schedule",
         summary="Start runs for past due times",
-        guards=[requires("operator")],
-        responses=answers(
-            Backfilled,
-            "schedule_not_found",
-            "schedule_starts_no_runs",
-            "backfill_too_large",
-            "bad_backfill_range",
-            status=202,
-            takes_body=True,
-            example=BACKFILL,
-            description="The due times with their runs; with `dry_run` those that would fire.",
-        ),
+        status=202,
+        takes_body=True,
+        example=BACKFILL,
+        description="The due times with their runs; with `dry_run` those that would fire.",
     )
     async def backfill(
         self, context: Context, caller: ByCaller, schedule_id: ScheduleId, data: JSONBody[BackfillRequest]
@@ -251,3 +293,7 @@ class SchedulesController(Controller):
             actor=caller.actor,
             dry_run=data.dry_run,
         )
+
+
+def _or_never(last: float | None) -> float:
+    return math.inf if last is None else last

@@ -14,6 +14,7 @@ from turnout.model.access import Role
 from turnout.model.durations import seconds
 from turnout.server.access import csrf_token
 from turnout.server.caller import COOKIE
+from turnout.server.context import ServerContext
 from turnout.server.dependencies import ByCaller, Context
 from turnout.server.exchange import Caller, exchange_of
 from turnout.server.guards import open_to_all, requires
@@ -34,9 +35,13 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     csrf_token: str | None = None
     """Sent back in the header ``X-CSRF-Token`` with every change; None for callers with a token."""
+    version: str = ""
+    """The version of the server."""
+    interface: str | None = None
+    """The build of the web interface that the server has; a page of another one should be loaded again."""
 
 
-EXAMPLE = Session(name="ci", role=Role.OPERATOR)
+EXAMPLE = Session(name="ci", role=Role.OPERATOR, version="0.1.0", interface="5f1c0d9be2a7")
 
 
 class SessionController(Controller):
@@ -81,10 +86,10 @@ class SessionController(Controller):
             httponly=True,
             samesite="strict",
             secure=exchange.secure,
-            path="/",
+            path=exchange.root or "/",
             max_age=lifetime,
         )
-        body = Session(name=row.name, role=row.role, csrf_token=csrf_token(made.secret))
+        body = _session(context, row.name, row.role, made.secret)
         return Response(body, status_code=201, cookies=[cookie])
 
     @get(
@@ -95,10 +100,10 @@ class SessionController(Controller):
         sync_to_thread=False,
         responses=answers(Session, example=EXAMPLE, description="The caller's name and role."),
     )
-    def show(self, caller: ByCaller, request: Request[Any, Any, Any]) -> Session:
+    def show(self, caller: ByCaller, request: Request[Any, Any, Any], context: Context) -> Session:
         """The caller's name and role; for a browser, also what it has to send with changes."""
         secret = request.cookies.get(COOKIE) if caller.via == "cookie" else None
-        return Session(name=caller.name, role=caller.role, csrf_token=csrf_token(secret) if secret else None)
+        return _session(context, caller.name, caller.role, secret)
 
     @delete(
         "/api/v1/session",
@@ -107,11 +112,22 @@ class SessionController(Controller):
         summary="Sign out",
         responses=problems(*ALWAYS),
     )
-    async def sign_out(self, caller: ByCaller, context: Context) -> Response[None]:
+    async def sign_out(self, caller: ByCaller, request: Request[Any, Any, Any], context: Context) -> Response[None]:
         """Signs a browser out. A token is not revoked by it."""
         if caller.via != "cookie":
             raise RequestError("this caller has a token and no session: there is nothing to sign out of")
         await context.access.sign_out(caller.token_id)
         response = Response(None, status_code=204)
-        response.delete_cookie(COOKIE)
+        response.delete_cookie(COOKIE, path=exchange_of(request.scope).root or "/")
         return response
+
+
+def _session(context: ServerContext, name: str, role: Role, secret: str | None) -> Session:
+    files = context.web_files
+    return Session(
+        name=name,
+        role=role,
+        csrf_token=csrf_token(secret) if secret else None,
+        version=context.version,
+        interface=files.build if files is not None else None,
+    )

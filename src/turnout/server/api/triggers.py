@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from litestar import Controller, get, post
+from litestar import Controller, get
 from litestar.params import PathParameter
 
 from turnout.model.triggers import TriggerRow
 from turnout.runner.triggers import TriggerVerb, change_trigger, find_trigger
+from turnout.server.api.changes import change
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import ByCaller, Context
 from turnout.server.exchange import Caller
@@ -18,7 +19,6 @@ from turnout.server.responses import answers
 
 TriggerName = Annotated[str, PathParameter(max_length=600, description="The full name of a trigger, or its last part.")]
 NAMED = ("trigger_not_found", "ambiguous_trigger")
-OPERATOR = [requires("operator")]
 EXAMPLE = TriggerRow(
     name="public::embedded::fulfil::new_orders",
     workflow="public::embedded::fulfil",
@@ -65,39 +65,41 @@ class TriggersController(Controller):
         """One event trigger, with what it keeps from poll to poll."""
         return await context.in_thread(find_trigger, context.store, trigger)
 
-    @post(
+    @change(
         "/{trigger:str}/pause",
-        status_code=200,
+        TriggerRow,
+        *NAMED,
         operation_id="pause_trigger",
         summary="Pause an event trigger",
-        guards=OPERATOR,
-        responses=answers(TriggerRow, *NAMED, example=EXAMPLE, description="The trigger, paused."),
+        example=EXAMPLE,
+        description="The trigger, paused.",
     )
     async def pause(self, context: Context, trigger: TriggerName, caller: ByCaller) -> TriggerRow:
         """Pauses a trigger: it is not polled until it is resumed. A poll that is under way ends."""
         return await _change(context, trigger, "pause", caller)
 
-    @post(
+    @change(
         "/{trigger:str}/resume",
-        status_code=200,
+        TriggerRow,
+        *NAMED,
         operation_id="resume_trigger",
         summary="Resume an event trigger",
-        guards=OPERATOR,
-        responses=answers(TriggerRow, *NAMED, example=EXAMPLE, description="The trigger, not paused."),
+        example=EXAMPLE,
+        description="The trigger, not paused.",
     )
     async def resume(self, context: Context, trigger: TriggerName, caller: ByCaller) -> TriggerRow:
         """Resumes a trigger; it is polled at once if it is due."""
         return await _change(context, trigger, "resume", caller)
 
-    @post(
+    @change(
         "/{trigger:str}/poll",
-        status_code=200,
+        TriggerRow,
+        *NAMED,
+        "trigger_paused",
         operation_id="poll_trigger",
         summary="Poll an event trigger now",
-        guards=OPERATOR,
-        responses=answers(
-            TriggerRow, *NAMED, "trigger_paused", example=EXAMPLE, description="The trigger, which is due now."
-        ),
+        example=EXAMPLE,
+        description="The trigger, which is due now.",
     )
     async def poll(self, context: Context, trigger: TriggerName, caller: ByCaller) -> TriggerRow:
         """Makes a trigger due now: a server that has its code polls it within two seconds."""

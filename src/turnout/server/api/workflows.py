@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from litestar import Request, Response, get
 from litestar.params import PathParameter, QueryParameter
 
 from turnout.dispatcher.placement import hub_warning, needs_hub_config
 from turnout.errors import DefinitionError, WorkflowNotFound
-from turnout.model.definitions import DefinitionKind, DefinitionVersion
-from turnout.server.api.definitions import NAMED, DefinitionRoutes, WorkflowName
+from turnout.model.definitions import DefinitionKind, text_digest
+from turnout.server.api.definitions import NAMED, WorkflowName
 from turnout.server.api.parameters import Cursor, Limit, number_of
 from turnout.server.api.types.workflows import (
     DispatchTrace,
@@ -22,6 +23,7 @@ from turnout.server.api.types.workflows import (
     version_detail_of,
     version_of,
 )
+from turnout.server.api.workflow_history import HistoryRoutes
 from turnout.server.context import ServerContext
 from turnout.server.cursors import cursor_of, last_entry
 from turnout.server.dependencies import Context
@@ -36,7 +38,7 @@ Recent = Annotated[
 MEDIA_TYPES = {"yaml": "application/yaml", "python": "text/x-python"}
 
 
-class WorkflowsController(DefinitionRoutes):
+class WorkflowsController(HistoryRoutes):
     """Workflows: the routes that read them, beside those that change them."""
 
     guards = (requires("viewer"),)
@@ -98,12 +100,13 @@ class WorkflowsController(DefinitionRoutes):
     async def get_source(
         self, context: Context, request: Request[Any, Any, Any], name: WorkflowName
     ) -> Response[str | None]:
-        """The text of the version in force, as it was written: YAML, or the Python file."""
-        version, kind = await context.in_thread(_current, context, name)
-        headers = {"ETag": etag(version.version)}
-        if is_unmodified(request.headers, version.version):
+        """The text of the version in force, as it was written: YAML, or the Python file. Of a workflow of the program
+        that the server was started with, it is the text of its module."""
+        found = await context.in_thread(_current, context, name)
+        headers = {"ETag": etag(found.version)}
+        if is_unmodified(request.headers, found.version):
             return Response(None, status_code=304, headers=headers)
-        return Response(version.text, headers=headers, media_type=MEDIA_TYPES[kind])
+        return Response(found.text, headers=headers, media_type=MEDIA_TYPES[found.kind])
 
     @get(
         "/{name:str}/versions",
@@ -175,13 +178,25 @@ class WorkflowsController(DefinitionRoutes):
         return await context.in_thread(read)
 
 
-def _current(context: ServerContext, name: str) -> tuple[DefinitionVersion, DefinitionKind]:
-    """Returns the version in force, and the kind of its text."""
+class _Source(msgspec.Struct, frozen=True):
+    """The text of a workflow."""
+
+    text: str
+    kind: DefinitionKind
+    version: int | str
+
+
+def _current(context: ServerContext, name: str) -> _Source:
+    """Returns the text of the version in force."""
     views = WorkflowViews(context.core)
-    stored = context.store.definition(views.full_name(name))
-    if stored is None or stored.current is None or not stored.exists:
+    full_name = views.full_name(name)
+    stored = context.store.definition(full_name)
+    if stored is not None and stored.current is not None and stored.exists:
+        return _Source(stored.current.text, stored.kind, stored.current.version)
+    text = None if stored is not None else views.module_source(full_name)
+    if text is None:
         raise WorkflowNotFound(f"the text of workflow {name!r} is not stored", workflow=name)
-    return stored.current, stored.kind
+    return _Source(text, "python", text_digest(text)[:32])
 
 
 def _stored(context: ServerContext, name: str) -> tuple[str, int]:

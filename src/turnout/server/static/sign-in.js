@@ -5,7 +5,7 @@ const message = document.getElementById("message");
 const form = document.getElementById("form");
 
 async function signIn(body) {
-  const answer = await fetch("/api/v1/session", {
+  const answer = await fetch("api/v1/session", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
@@ -18,7 +18,7 @@ async function signIn(body) {
   form.hidden = true;
   message.textContent = `Signed in as ${found.name} (${found.role}). `;
   const link = document.createElement("a");
-  link.href = "/api/docs";
+  link.href = "api/docs";
   link.textContent = "The API";
   message.append(link);
 }

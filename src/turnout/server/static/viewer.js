@@ -23,7 +23,7 @@ function block(title, method, value) {
 }
 
 async function show() {
-  const answer = await fetch("/api/openapi.json");
+  const answer = await fetch("openapi.json");
   const found = await answer.json();
   const about = document.getElementById("about");
   if (!answer.ok) {

@@ -17,6 +17,7 @@ from turnout.store.access import AccessTables
 from turnout.store.database import Database, shown_url
 from turnout.store.definitions import Definitions
 from turnout.store.figures import Figures
+from turnout.store.limit_declarations import LimitDeclarations
 from turnout.store.limits import Limits
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
@@ -27,11 +28,12 @@ from turnout.store.postgres.errors import translated
 from turnout.store.postgres.ledger import PostgresLedger
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.routing import Routing
 from turnout.store.run_changes import RunChanges
 from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
 from turnout.store.schedules import Schedules
-from turnout.store.shared_routing import SharedRouting
+from turnout.store.task_lists import TaskLists
 from turnout.store.triggers import Triggers
 from turnout.store.webhooks import Webhooks
 
@@ -95,13 +97,15 @@ class PostgresStore(
     Messages,
     RunQueries,
     RunLists,
+    TaskLists,
     RunChanges,
     Logs,
     RetentionOfRuns,
     AccessTables,
     Definitions,
-    SharedRouting,
+    Routing,
     Schedules,
+    LimitDeclarations,
     Limits,
     Webhooks,
     Triggers,

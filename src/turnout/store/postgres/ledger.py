@@ -16,7 +16,7 @@ from turnout.store.narrow_rows import BEGUN, COMPLETED, STARTED, WAITING, comple
 from turnout.store.postgres.arrays import Value, columns
 from turnout.store.postgres.connection import PostgresDatabase
 from turnout.store.postgres.errors import translated
-from turnout.store.row_codec import check, last_seq, moves_text
+from turnout.store.row_codec import check, last_seq, moves_texts
 
 Row = tuple[Value, ...]
 
@@ -157,7 +157,9 @@ def _narrow_rows(write: RunWrite) -> list[Row] | None:
 
 def _steps(writes: Sequence[RunWrite], rows: Sequence[Row]) -> dict[str, Any]:
     runs = [_run_row(write) for write in writes if write.run is not None]
-    moves: list[Row] = [(write.run_id, last_seq(write), moves_text(write.history)) for write in writes if write.history]
+    moved = [write for write in writes if write.history]
+    texts = moves_texts([write.history for write in moved])
+    moves: list[Row] = [(write.run_id, write.history[-1].seq, text) for write, text in zip(moved, texts, strict=True)]
     return {**columns(TASK_COLUMNS, rows), **columns(RUN_COLUMNS, runs), **columns(HISTORY_COLUMNS, moves)}
 
 
@@ -189,7 +191,7 @@ def _inserts(writes: Iterable[RunWrite]) -> Statement:
         if others or write.answer is not None:
             whole.append({"run_id": run_id, "epoch": epoch, "tasks": others, "answer": write.answer})
     params = {
-        **columns(INSERT_COLUMNS, [_new_run_row(write) for write in ordered]),
+        **columns(INSERT_COLUMNS, list(map(_new_run_row, ordered, moves_texts([write.history for write in ordered])))),
         **columns(WAITING_COLUMNS, waiting),
         **columns(BEGUN_COLUMNS, begun),
     }
@@ -198,12 +200,12 @@ def _inserts(writes: Iterable[RunWrite]) -> Statement:
     return Statement("insert_with_others", {**params, "writes": json_text(whole)}, ordered)
 
 
-def _new_run_row(write: RunWrite) -> Row:
+def _new_run_row(write: RunWrite, moves: str) -> Row:
     new, run = write.insert, write.run
     assert new is not None and run is not None
     error = None if run.error is None else json_text(run.error)
-    moves = moves_text(write.history) if write.history else None
-    state = (write.owner, run.state, last_seq(write), run.reason, error, run.started_at, run.finished_at, moves)
+    times = (run.started_at, run.finished_at)
+    state = (write.owner, run.state, last_seq(write), run.reason, error, *times, moves if write.history else None)
     _, *given = astuple(new)
     return (write.run_id, write.epoch, *state, *given)
 

@@ -15,21 +15,24 @@ from turnout.store.access import AccessTables
 from turnout.store.database import Database
 from turnout.store.definitions import Definitions
 from turnout.store.figures import Figures
+from turnout.store.limit_declarations import LimitDeclarations
 from turnout.store.limits import Limits
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.migrations import outstanding
 from turnout.store.ownership import Ownership
 from turnout.store.retention import RetentionOfRuns
+from turnout.store.routing import Routing
 from turnout.store.run_changes import RunChanges
 from turnout.store.run_lists import RunLists
 from turnout.store.run_queries import RunQueries
 from turnout.store.schedules import Schedules
-from turnout.store.shared_routing import SharedRouting
-from turnout.store.sqlite.commit_watch import CommitWatch
+from turnout.store.sqlite.commit_watch import CommitWatch, log_of
 from turnout.store.sqlite.connection import SqliteDatabase, translated
+from turnout.store.sqlite.file_watch import FileWatch
 from turnout.store.sqlite.files import warn_if_exposed
 from turnout.store.sqlite.ledger import SqliteLedger
+from turnout.store.task_lists import TaskLists
 from turnout.store.triggers import Triggers
 from turnout.store.webhooks import Webhooks
 
@@ -37,6 +40,9 @@ _TABLES = {"migration", "run"}
 MAGIC = b"SQLite format 3\x00"
 """The first bytes of every SQLite file."""
 POLL_INTERVAL = 0.05
+"""Seconds between two looks for commits while there are some, and where the kernel gives no notice of writes."""
+FALLBACK_INTERVAL = 1.0
+"""Seconds between two looks for commits of which no notice came."""
 
 
 def refuse_absence(database: SqliteDatabase) -> None:
@@ -83,13 +89,15 @@ class SqliteStore(
     Messages,
     RunQueries,
     RunLists,
+    TaskLists,
     RunChanges,
     Logs,
     RetentionOfRuns,
     AccessTables,
     Definitions,
-    SharedRouting,
+    Routing,
     Schedules,
+    LimitDeclarations,
     Limits,
     Webhooks,
     Triggers,
@@ -129,27 +137,30 @@ class SqliteStore(
         return self._ledger.commit(writes)
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
-        stop = threading.Event()
-        thread = threading.Thread(target=self._watch, args=(on_wake, stop), name="turnout-listen", daemon=True)
+        writes = FileWatch(log_of(self._sqlite), poll=POLL_INTERVAL, fallback=FALLBACK_INTERVAL)
+        thread = threading.Thread(target=self._watch, args=(on_wake, writes), name="turnout-listen", daemon=True)
         thread.start()
 
         def end() -> None:
-            stop.set()
+            writes.end()
             if thread is not threading.current_thread():
                 thread.join(timeout=5)
 
         return end
 
-    def _watch(self, on_wake: Callable[[str], None], stop: threading.Event) -> None:
-        watch = CommitWatch(self._sqlite)
-        while not stop.wait(POLL_INTERVAL):
-            try:
-                changed = watch.look()
-            except StoreError:
-                continue
-            # The first look notifies too: commits before it may have been missed.
-            if changed:
-                on_wake("any")
+    def _watch(self, on_wake: Callable[[str], None], writes: FileWatch) -> None:
+        commits = CommitWatch(self._sqlite)
+        try:
+            while writes.wait(settled=commits.settled):
+                try:
+                    changed = commits.look()
+                except StoreError:
+                    continue
+                # The first look notifies too: commits before it may have been missed.
+                if changed:
+                    on_wake("any")
+        finally:
+            writes.close()
 
     def _use_write_ahead_log(self) -> None:
         # The switch needs exclusive use of the file for a moment, and SQLite does not wait for that.

@@ -35,8 +35,16 @@ from turnout.store.sqlite.rows import (
 # A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 28 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
-_FREE_TEXT = {"start_tasks": (6,), "complete_tasks": (4,), "insert_history": (2,)}
-"""Columns with text of users, in the statements that take most rows: decisions, outputs, details."""
+_FREE_TEXT = {
+    "insert_runs": (1, 6, 14, 16, 17),
+    "insert_waiting": (3,),
+    "insert_begun": (3, 7, 9),
+    "start_tasks": (6,),
+    "complete_tasks": (4,),
+    "insert_history": (2,),
+}
+"""Columns with text of users, in the statements that take most rows: workflows, inputs, keys, reasons, errors, names,
+decisions, outputs, moves."""
 _LARGE = 1024 * 1024
 """Characters of text in a batch above which its largest rows go one by one."""
 
@@ -193,13 +201,14 @@ def _expect_epochs(connection: sqlite3.Connection, wanted: Sequence[tuple[str, i
 
 def _clear(connection: sqlite3.Connection, writes: Sequence[RunWrite], now: float) -> None:
     blocks = load_blocks("sqlite")
-    if any((write.inbox_done or write.commands_done) and not write.tasks and write.run is None for write in writes):
+    answering = [write for write in writes if write.inbox_done or write.commands_done]
+    if any(not write.tasks and write.run is None for write in answering):
         bare = [(write.run_id, write.epoch) for write in writes if not write.tasks and write.run is None]
         _expect_epochs(connection, bare)
     for block, ids in (
-        ("inbox_done", [id for write in writes for id in write.inbox_done]),
-        ("inbox_of_finished", [write.run_id for write in writes if finishes(write)]),
-        ("commands_done", [id for write in writes for id in write.commands_done]),
+        ("inbox_done", [id for write in answering for id in write.inbox_done]),
+        ("inbox_of_finished", [write.run_id for write in writes if write.run is not None and finishes(write)]),
+        ("commands_done", [id for write in answering for id in write.commands_done]),
     ):
         if ids:
             connection.execute(blocks[block], {"ids": json_list(ids), "now": now})

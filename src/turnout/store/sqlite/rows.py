@@ -18,9 +18,9 @@ from msgspec.structs import astuple, replace
 
 from turnout.model.events import ErrorInfo
 from turnout.model.rows import RunWrite, TaskRow
-from turnout.model.states import RUN_TERMINAL, RunState, TaskState
-from turnout.store.narrow_rows import COMPLETED, STARTED, WAITING, completes, starts
-from turnout.store.row_codec import last_seq, moves_text
+from turnout.model.states import RUN_TERMINAL, TASK_COMPLETED, RunState, TaskState
+from turnout.store.narrow_rows import BEGUN, COMPLETED, STARTED, WAITING, completes, starts
+from turnout.store.row_codec import last_seq, moves_texts
 
 Values: TypeAlias = Sequence[Any]
 Blocks: TypeAlias = dict[str, list[Values]]
@@ -31,6 +31,7 @@ _encode = msgspec.json.Encoder().encode
 
 def new_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
     waiting: list[Values] = []
+    begun: list[Values] = []
     others: list[Values] = []
     for write in writes:
         run_id, epoch = write.run_id, write.task_epoch
@@ -38,9 +39,12 @@ def new_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
             image = astuple(task)
             if WAITING.fits(image):
                 waiting.append((run_id, epoch, *WAITING.values(image)))
+            elif BEGUN.fits(image):
+                pos, name, priority, state, *begin = BEGUN.values(image)
+                begun.append((run_id, epoch, pos, name, priority, _PLAIN[state], *_plain(begin)))
             else:
                 others.append(_whole(run_id, epoch, task, now))
-    return {"insert_waiting": waiting, "insert_tasks": others}
+    return {"insert_waiting": waiting, "insert_begun": begun, "insert_tasks": others}
 
 
 def added_items(writes: Sequence[RunWrite], now: float) -> list[Values]:
@@ -55,7 +59,7 @@ def changed_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
         run_id, epoch = write.run_id, write.epoch
         for task in write.tasks:
             image = astuple(task)
-            if completes(task) and COMPLETED.fits(image):
+            if task.state is TASK_COMPLETED and completes(task) and COMPLETED.fits(image):
                 completed.append((run_id, epoch, *COMPLETED.values(image)))
             elif starts(task) and STARTED.fits(image):
                 pos, was, *start = STARTED.values(image)
@@ -113,7 +117,9 @@ def changed_run(write: RunWrite) -> Values:
 
 def history(writes: Sequence[RunWrite]) -> list[Values]:
     """Returns the run's id, the last seq and the moves of each write."""
-    return [(write.run_id, last_seq(write), moves_text(write.history)) for write in writes if write.history]
+    moved = [write for write in writes if write.history]
+    texts = moves_texts([write.history for write in moved])
+    return [(write.run_id, write.history[-1].seq, text) for write, text in zip(moved, texts, strict=True)]
 
 
 def answers(writes: Sequence[RunWrite], now: float) -> list[Values]:

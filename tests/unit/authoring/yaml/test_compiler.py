@@ -466,3 +466,36 @@ def test_what_a_run_holds_and_sends_for_all_of_its_attempts_is_not_that_of_an_at
     steps = steps_of(outer)
     assert outer.limits and outer.max_active_runs and outer.schedules and outer.keep and outer.notify
     assert not (steps.limits or steps.max_active_runs or steps.schedules or steps.keep or steps.notify)
+
+
+def test_every_document_of_a_file_has_its_findings_whatever_is_wrong_with_its_name() -> None:
+    documents = [
+        "steps: [{call: one}]\nstpes: 1",
+        "name: twice\nsteps: [{call: two}]",
+        "nme: third\nsteps: [{call: three}]",
+        "name: twice\nsteps: [{call: four}]",
+        "steps: [{call: five}]",
+        "name: 9 lives\nsteps: [{call: six}]",
+    ]
+    found = compile_file("\n---\n".join(documents), name="main").findings
+    called = [each.message.split("'")[1] for each in found if each.code == "unknown_workflow"]
+    assert called == ["one", "two", "three", "four", "five", "six"]
+    codes = {each.code for each in found if each.severity == "error"}
+    assert codes == {"unknown_key", "unknown_workflow", "missing_key", "duplicate_workflow", "bad_value"}
+
+
+@pytest.mark.parametrize("retried", ["", "retry_policy: {limit: 1, interval_sec: 1}\n"])
+def test_a_changed_sub_workflow_of_a_file_is_a_new_version_of_those_that_call_it(retried: str) -> None:
+    def versions(said: str) -> dict[str, str]:
+        text = (
+            f"{retried}steps: [{{name: a, call: outer}}]\n---\nname: outer\nsteps: [{{name: b, call: inner}}]\n"
+            f"---\nname: inner\nsteps: [echo {said}]\n---\nname: other\nsteps: [echo other]\n"
+        )
+        made = compile_file(text, name="main")
+        assert made.workflows, made.findings
+        return {each.spec.full_name: each.spec.version() for each in made.workflows}
+
+    old, new = versions("old"), versions("new")
+    assert versions("old") == old
+    changed = {name.rpartition("::")[2] for name in old if old[name] != new[name]}
+    assert changed == {"main", "outer", "inner"}

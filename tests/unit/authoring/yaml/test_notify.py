@@ -29,6 +29,11 @@ def test_a_notification_is_a_hook_that_starts_a_run() -> None:
         ("{url: https://a.example, secret: hunter2}", "notify[0].secret"),
         ("{url: https://a.example, format: xml}", "notify[0].format"),
         ("{on: failure}", "notify[0]"),
+        ("{url: https://a.example, on: stuck}", "notify[0]"),
+        ("{url: https://a.example, on: stuck, after: 10ms}", "notify[0]"),
+        ("{url: https://a.example, on: stuck, after: soon}", "notify[0].after"),
+        ("{url: https://a.example, after: 10m}", "notify[0]"),
+        ("{url: 'mailto:ops'}", "notify[0]"),
     ],
 )
 def test_a_notification_that_cannot_work_is_found_with_its_place(notify: str, where: str) -> None:
@@ -44,3 +49,13 @@ def test_an_uploaded_text_names_no_secret_of_the_server() -> None:
         ("local_secret", "notify[0].url"),
         ("local_secret", "notify[1].secret"),
     ]
+
+
+def test_the_deliveries_to_all_targets_have_one_name_by_which_they_are_listed() -> None:
+    text = "notify: [{url: https://a.example}, {url: https://b.example}]\nsteps: [echo a]"
+    [made] = compile_file(text, name="nightly").workflows
+    hooks = {task.name: task.body.ref for task in made.spec.tasks if task.hook is not None}
+    assert hooks == {
+        "on_failure.notify": "public::embedded.nightly::notify",
+        "on_failure.notify-2": "public::embedded.nightly.2::notify",
+    }

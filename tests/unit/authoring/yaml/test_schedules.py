@@ -132,7 +132,7 @@ def test_right_expressions(expression: str) -> None:
         ("1, * * * *", "its minute"),
         ("² * * * *", "its minute"),
         ("every day at two", "4 fields"),
-        ("@reboot", "1 fields"),
+        ("@reboot", "the words are @hourly"),
         ("CRON_TZ=Europe/Atlantis 0 2 * * *", "no time zone"),
         ("TZ=../x 0 2 * * *", "no time zone"),
     ],
@@ -144,5 +144,17 @@ def test_wrong_expressions(expression: str, word: str) -> None:
 
 def test_a_wrong_schedule_is_reported_where_it_is() -> None:
     error = error_of('schedule:\n  start: "0 2 * * *"\n  stop: [ "0 2 * *" ]\nsteps: [make]\n')
-    assert (error.code, error.line, error.column, error.where) == ("bad_schedule", 3, 11, "schedule.stop[0]")
+    assert (error.code, error.line, error.column, error.where) == ("cron_fields", 3, 11, "schedule.stop[0]")
     assert error_of("schedule: 5\nsteps: [make]").code == "bad_value"
+
+
+def test_the_time_zone_of_the_workflow_is_that_of_schedules_without_one() -> None:
+    text = """
+timezone: Europe/Rome
+schedule: ["0 3 * * *", {cron: "0 3 * * *", timezone: Asia/Tokyo}]
+steps: [echo hello]
+"""
+    [made] = compile_file(text, name="nightly").workflows
+    assert [each.timezone for each in made.schedules] == ["Europe/Rome", "Asia/Tokyo"]
+    wrong = error_of("timezone: Europe/Rom\nsteps: [echo hello]\n")
+    assert (wrong.code, wrong.line) == ("unknown_timezone", 1)

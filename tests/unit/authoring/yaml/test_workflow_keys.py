@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit.workflow_text import error_of, keys_of
+from tests.kit.workflow_text import error_of, errors_of, keys_of
 from turnout.authoring.yaml.limits import LimitDocument
 
 
@@ -31,7 +31,7 @@ from turnout.authoring.yaml.limits import LimitDocument
         ("priority: -5", "priority", -5),
         ("limit: database", "limits", (LimitDocument(name="database"),)),
         (
-            'limits: [database, {name: "c-${c}", at_most: 3, rate: 10, per: 1m}]',
+            'params: {c: 1}\nlimits: [database, {name: "c-${c}", at_most: 3, rate: 10, per: 1m}]',
             "limits",
             (LimitDocument(name="database"), LimitDocument(name="c-${c}", at_most=3, rate=10, per=60.0)),
         ),
@@ -62,15 +62,17 @@ def test_the_file_names_the_workflow() -> None:
         ("name: my flow", "bad_value", "begins with a letter"),
         ("name: ../etc", "bad_value", "begins with a letter"),
         ("type: agent", "bad_value", "'chain'"),
-        ("max_active_steps: 0", "bad_value", "from 1 to 10,000"),
-        ("max_active_runs: many", "bad_value", "from 1 to 10,000"),
+        ("max_active_steps: 0", "bad_limit", "from 1 to 1,000,000"),
+        ("max_active_runs: many", "bad_limit", "from 1 to 1,000,000"),
         ("priority: 2.5", "bad_value", "a whole number"),
-        ("limit: {name: a, at_most: 0}", "bad_value", "from 1 to 1,000,000"),
-        ("limit: {name: a, rate: 1, per: 0}", "bad_value", "above 0"),
-        ("limit: {name: a, rate: 1, per: soon}", "bad_value", "such as `1m`"),
+        ("limit: {name: a, at_most: 0}", "bad_limit", "from 1 to 1,000,000"),
+        ("limit: {name: a, rate: 1, per: 0}", "bad_limit", "above 0"),
+        ("limit: {name: a, rate: 1, per: soon}", "bad_limit", "such as `1m`"),
         ("limit: {at_most: 1}", "missing_key", "name"),
         ('limit: ""', "bad_value", "at least 1"),
         ("limit: {name: a, size: 1}", "unknown_key", "size"),
+        ('limit: "c-${c}"', "unknown_parameter", "'c'"),
+        ("limits: [a, a]", "bad_limit", "twice"),
         ("timeout_sec: 5m", "bad_value", "a number from 0"),
         ("hist_retention_days: -1", "bad_value", "from 0"),
         ("queue: [a]", "bad_value", "a list"),
@@ -96,3 +98,15 @@ def test_a_file_name_that_is_no_identifier_needs_a_name() -> None:
 
     assert [each.code for each in read_file("type: chain\nsteps: [a]", name="01 orders").findings] == ["bad_name"]
     assert read_file("name: orders\nsteps: [a]", name="01 orders").documents[0].name == "orders"
+
+
+def test_limits_of_the_workflow_and_of_its_steps_are_reported_where_they_stand() -> None:
+    text = """
+params: {a: 1}
+limit: "c-${customer}"
+steps:
+  - command: make
+    limit: {name: "d-${nope}", at_most: 1}
+"""
+    found = [(each.code, each.line, each.where) for each in errors_of(text)]
+    assert found == [("unknown_parameter", 3, "limits"), ("unknown_parameter", 6, "steps[0].limits")]

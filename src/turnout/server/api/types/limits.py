@@ -8,7 +8,7 @@ from turnout.model.slots import HeldLimit, LimitView
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """The limits that are configured, held or waited for, by name."""
+    """The limits that are configured, declared, held or waited for, by name."""
 
     limits: list[LimitView]
 

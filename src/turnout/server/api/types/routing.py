@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,10 +12,14 @@ from msgspec import Meta
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.dispatcher.what_if import ChangedDecision
 from turnout.model.events import DispatchDecision
+from turnout.model.spec import TaskSpec, WorkflowSpec
+from turnout.orchestration.stages.results import ShadowComparison
 from turnout.runner.routing_rules import RoutingOrigin, RulesInForce
 
 MAX_RULES = 1_000
 MAX_REPLAYED = 10_000
+MAX_DIFFERENCES = 1_000
+"""Differences of one answer."""
 
 Text = Annotated[str, Meta(min_length=1, max_length=1_024)]
 
@@ -82,6 +87,8 @@ class WhatIfRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     routing: Routing
     limit: Annotated[int, Meta(ge=1, le=MAX_REPLAYED)] = 1_000
     """How many of the latest decisions are replayed."""
+    created_from: Annotated[float, Meta(ge=0, le=1e11)] | None = None
+    """Only decisions of runs that were submitted since then, in seconds since 1970."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -104,13 +111,71 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why the rules would refuse the task."""
 
 
+class ChangedTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Decisions about one task that would change in the same way."""
+
+    task: str
+    """The full name."""
+    was: Decision
+    now: Decision | None = None
+    refusal: str | None = None
+    count: int
+    run_id: str
+    """The newest of its runs."""
+
+
 class WhatIfResult(msgspec.Struct, frozen=True, kw_only=True):
     """The decisions that the rules would change."""
 
     replayed: int
     """Decisions that were looked at."""
     differences: list[Difference]
+    """At most a thousand, the newest."""
+    changes: list[ChangedTask] = []
+    """All differences, by task and by what would change."""
+    since: float | None = None
+    """When the oldest run of the decisions that were looked at was submitted."""
     warnings: list[str]
+
+
+class RoutedTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task of a workflow, and where it would go in a new run."""
+
+    workflow: str
+    task: str
+    """The full name."""
+    name: str
+    executor: str | None = None
+    labels: dict[str, str] | None = None
+    reason: str
+    rule: int | None = None
+    """The number of the rule that decided, from 1; absent: none did."""
+    refused: bool = False
+    """True: the task would be refused, for the reason given."""
+    mapped: bool = False
+    """True: each of its items goes there."""
+
+
+class RoutedTasks(msgspec.Struct, frozen=True, kw_only=True):
+    """Tasks by workflow, in the order of its graph. ``next`` is the cursor of the next page."""
+
+    tasks: list[RoutedTask]
+    next: str | None = None
+
+
+class ShadowReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The comparisons of shadow attempts with real ones, by the answering server since it started."""
+
+    same: int
+    different: int
+    unanswered: int
+    """One of the two ended without an answer."""
+    without_room: int
+    """Attempts that got no shadow for want of a slot."""
+    forgotten: int
+    """Attempts whose other result came too late to be compared."""
+    differences: list[ShadowComparison]
+    """The latest, newest first."""
 
 
 REVERT = "DELETE /api/v1/routing with If-Match: the ETag"
@@ -153,6 +218,45 @@ def difference_of(changed: ChangedDecision) -> Difference:
         now=None if changed.now is None else _decision(changed.now),
         refusal=changed.refusal or None,
     )
+
+
+def changes_of(changed: Sequence[ChangedDecision]) -> list[ChangedTask]:
+    """Returns the differences, newest first, by task and by what would change, the most frequent first."""
+    found: dict[tuple[str, str, str], list[Difference]] = {}
+    for each in map(difference_of, changed):
+        now = each.refusal or "" if each.now is None else f"{each.now.executor} {each.now.labels}"
+        found.setdefault((each.task, f"{each.was.executor} {each.was.labels}", now), []).append(each)
+    ranked = sorted(found.values(), key=lambda some: -len(some))
+    return [
+        ChangedTask(
+            task=some[0].task,
+            was=some[0].was,
+            now=some[0].now,
+            refusal=some[0].refusal,
+            count=len(some),
+            run_id=some[0].run_id,
+        )
+        for some in ranked[:MAX_DIFFERENCES]
+    ]
+
+
+def routed_task(workflow: WorkflowSpec, task: TaskSpec, made: DispatchDecision | None, reason: str) -> RoutedTask:
+    """Returns where a task goes; without a decision it is refused for this reason."""
+    rule = _RULE.match(reason) if made is not None else None
+    return RoutedTask(
+        workflow=workflow.full_name,
+        task=task.full_name,
+        name=task.name,
+        executor=None if made is None else made.executor_key,
+        labels=None if made is None else made.labels,
+        reason=reason,
+        rule=None if rule is None else int(rule[1]),
+        refused=made is None,
+        mapped=task.map is not None,
+    )
+
+
+_RULE = re.compile(r"rule (\d+) ")
 
 
 def _decision(made: DispatchDecision) -> Decision:

@@ -9,10 +9,11 @@ from msgspec import Meta
 
 from turnout.model.driver import Driver
 from turnout.model.events import ErrorInfo
+from turnout.model.rerun import RerunPlan, RunsAgain
 from turnout.model.rows import StoredRun
 from turnout.model.states import RunState, TaskState
+from turnout.model.validation import MAX_PRIORITY
 
-MAX_PRIORITY = 2**31 - 1
 MAX_TIMEOUT = 10 * 365 * 86_400.0
 MAX_BULK_RUNS = 1_000
 """Runs that one bulk request changes at most; the answer says whether there are more."""
@@ -54,6 +55,10 @@ class RunDetail(Run, frozen=True, kw_only=True, omit_defaults=True):
     """A run with the number of its tasks in each state."""
 
     tasks: dict[TaskState, int] = {}
+    input_bytes: int = 0
+    """The size of its input as JSON."""
+    position: str = ""
+    """The events of the run behind it are newer than this answer: ``after`` of the stream."""
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +121,32 @@ class RerunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """The task to start from; without it, what failed."""
     input: dict[str, Any] = {}
     """Parameters that change; the others keep their values."""
+
+
+class TaskAgain(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task that a rerun runs again."""
+
+    task: str
+    why: RunsAgain
+    """``follows``: it depends on a task that runs again. ``hook``: hooks run when their event comes."""
+    after: str | None = None
+    """For ``follows``: the task that it depends on."""
+
+
+class RerunPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """The tasks that a rerun would run again and reuse. Nothing was started."""
+
+    run_id: str
+    version: str
+    """The version of the workflow that the new run would have."""
+    version_changed: bool
+    """True if it is another than that of the run."""
+    input: dict[str, Any]
+    """The parameters of the new run."""
+    again: list[TaskAgain]
+    """In the order of the graph."""
+    reused: list[str]
+    """Tasks whose results are reused."""
 
 
 class RunSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -190,8 +221,25 @@ def run_of(run: StoredRun, driver: Driver | None = None) -> Run:
     return Run(**_columns(run), driver=driver)
 
 
-def run_detail_of(run: StoredRun, driver: Driver, tasks: dict[TaskState, int]) -> RunDetail:
-    return RunDetail(**_columns(run), driver=driver, tasks=tasks)
+def run_detail_of(run: StoredRun, driver: Driver, tasks: dict[TaskState, int], position: str) -> RunDetail:
+    size = len(run.new.input.encode())
+    return RunDetail(**_columns(run), driver=driver, tasks=tasks, input_bytes=size, position=position)
+
+
+def preview_of(plan: RerunPlan) -> RerunPreview:
+    tasks, again = plan.graph.tasks, plan.again
+    return RerunPreview(
+        run_id=plan.run.new.run_id,
+        version=plan.graph.version,
+        version_changed=plan.graph.version != plan.run.new.version,
+        input=dict(plan.input),
+        again=[
+            TaskAgain(task=task.name, why=again[pos].why, after=again[pos].after)
+            for pos, task in enumerate(tasks)
+            if pos in again
+        ],
+        reused=[task.name for pos, task in enumerate(tasks) if pos not in again],
+    )
 
 
 def _columns(run: StoredRun) -> dict[str, Any]:

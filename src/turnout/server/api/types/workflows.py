@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from turnout.authoring.yaml.document import Schedule
 from turnout.authoring.yaml.findings import Finding
 from turnout.dispatcher import Explanation
 from turnout.model.definitions import DefinitionKind, DefinitionVersion
 from turnout.model.spec import Affinity, WorkerSelector
+from turnout.runner.schedules import DeclaredSchedule
 from turnout.server.api.types.tasks import GraphEdge
 
 MAX_TEXT = 1 << 20
@@ -51,8 +51,8 @@ class WorkflowSummary(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     tags: tuple[str, ...] = ()
     group: str = ""
-    schedule: Schedule | None = None
-    """As it is declared."""
+    schedules: list[DeclaredSchedule] = []
+    """As it declares them, in a file or in Python; ``/api/v1/schedules`` has what became of them."""
     updated_at: float | None = None
     updated_by: str | None = None
     findings: tuple[Finding, ...] = ()

@@ -60,3 +60,29 @@ from (
 ) as ended
 group by workflow, executor, state
 order by workflow, executor, state
+
+-- part: step
+/*pg floor((finished_at - :after) / :step)::integer */ /*sqlite cast((finished_at - :after) / :step as integer) */
+
+-- part: ended
+from run /*sqlite indexed by run_ended */
+where finished_at >= :after and finished_at < :until and (:workflow = '' or workflow = :workflow)
+
+-- name: run_counts
+select <step> as step, state, count(*)
+<ended>
+group by 1, 2
+
+-- name: task_counts_by_step
+select step, task.state, count(*)
+from (select id, <step> as step <ended>) as done cross join task
+where task.run_id = done.id
+group by 1, 2
+
+-- name: ended_sample
+select id from (
+    select id, finished_at
+    <ended>
+    order by finished_at desc
+    limit :limit
+) as newest

@@ -37,18 +37,65 @@ delete from limit_slot where (run_id, pos, name) in (
         and (first.pos = -1 or exists (select 1 from task where task.run_id = first.run_id and task.pos = first.pos
             and task.state in ('pending', 'ready') and task.attempt = first.attempt - 1))))
 
--- name: slots_of_runs
-select run_id, pos, name, declared, at_most, rate, per, granted_at is not null
-from limit_slot where run_id in {ids uuid}
+-- name: slots_of_waiters
+select run_id, pos, name, declared, at_most, rate, per
+from limit_slot where /*pg (run_id, pos) in (select (pair ->> 0)::uuid, (pair ->> 1)::integer
+    from json_array_elements(:waiters::json) pair) */
+    /*sqlite (run_id, pos) in (select value ->> 0, value ->> 1 from json_each(:waiters)) */
+
+-- part: counts
+-- A slot that is shared counts once: by the run that it was given to, or by what still uses it when that run has ended.
+shared_with is null or not exists (select 1 from limit_slot as given where given.run_id = limit_slot.shared_with
+    and given.pos = -1 and given.name = limit_slot.name and given.granted_at is not null)
 
 -- name: held_slots
--- The holders of these limits by the sizes that they declare.
-select name, declared, at_most, rate, per, count(*)
+-- The slots of these limits that are held, by the sizes that the holders declare.
+select name, declared, at_most, rate, per, sum(case when <counts> then 1 else 0 end)
 from limit_slot where name in {names} and granted_at is not null
 group by name, declared, at_most, rate, per
 
+-- name: slots_above
+-- The slots that these runs and their ancestors hold, by the run that each was given to.
+with recursive above(id, member) as (
+    select run.id, run.id from run where run.id in {ids uuid}
+    union all
+    select above.id, run.parent_run from above join run on run.id = above.member where run.parent_run is not null
+)
+select above.id, above.member, limit_slot.name, coalesce(limit_slot.shared_with, above.member)
+from above join limit_slot on limit_slot.run_id = above.member
+where limit_slot.pos = -1 and limit_slot.granted_at is not null
+
+-- name: users_of_slots
+-- What shares the slots that were given to these runs.
+select name, shared_with, run_id, pos from limit_slot where shared_with in {ids uuid} and granted_at is not null
+
 -- name: limit_sizes
 select declared, at_most, rate, per from limit_size
+
+-- name: declared_sizes
+-- The sizes of these limits: of the configuration, and those that workflows declare.
+select declared, at_most, rate, per, /*pg true */ /*sqlite 1 */ from limit_size where declared in {names}
+union all
+select declared, at_most, rate, per, /*pg false */ /*sqlite 0 */ from limit_declaration where declared in {names}
+
+-- name: any_limit_declarations
+select 1 from limit_declaration limit 1
+
+-- name: limit_declarations
+select workflow, declared, place, at_most, rate, per from limit_declaration
+where cast(:name as text) = '' or declared = :name
+order by declared, workflow, place
+
+-- name: drop_limit_declarations
+delete from limit_declaration where workflow in {workflows} or confirmed_at < :now - :age
+
+-- name: add_limit_declarations
+insert into limit_declaration (workflow, declared, place, at_most, rate, per, confirmed_at)
+select new.workflow, new.declared, new.place, new.at_most, new.rate, new.per, :now
+from /*pg json_to_recordset(:rows::json) as new(workflow text, declared text, place text, at_most integer, rate integer,
+        per double precision) */
+    /*sqlite (select value ->> 'workflow' as workflow, value ->> 'declared' as declared, value ->> 'place' as place,
+        value ->> 'at_most' as at_most, value ->> 'rate' as rate, value ->> 'per' as per from json_each(:rows)) as new */
 
 -- name: begun_slots
 select count(*), min(at) from limit_start where name = :name and at > :now - :period
@@ -62,6 +109,14 @@ where granted_at is null and /*pg (run_id, pos) in (select (pair ->> 0)::uuid, (
     from json_array_elements(:granted::json) pair) */
     /*sqlite (run_id, pos) in (select value ->> 0, value ->> 1 from json_each(:granted)) */
 
+-- name: share_slots
+update limit_slot set shared_with = share.shared_with
+from /*pg (select (item ->> 0)::uuid as run_id, (item ->> 1)::integer as pos, item ->> 2 as name,
+        (item ->> 3)::uuid as shared_with from json_array_elements(:shared::json) item) as share */
+    /*sqlite (select value ->> 0 as run_id, value ->> 1 as pos, value ->> 2 as name, value ->> 3 as shared_with
+        from json_each(:shared)) as share */
+where limit_slot.run_id = share.run_id and limit_slot.pos = share.pos and limit_slot.name = share.name
+
 -- name: record_slot
 insert into limit_start (name, at) values (:name, :now)
 
@@ -70,10 +125,13 @@ update run set reason = null where id in {ids uuid} and state = 'pending' and re
 
 -- name: request_slot
 -- A task's earlier attempt may have left a row; a request that is made twice keeps its place.
-insert into limit_slot (run_id, pos, name, attempt, declared, at_most, rate, per, priority, rank, since)
-values (/*pg :run_id::uuid */ /*sqlite :run_id */, :pos, :name, :attempt, :declared, :at_most, :rate, :per, :priority, :now - :handicap, :now)
+insert into limit_slot (run_id, pos, name, attempt, declared, at_most, rate, per, priority, rank, since, nested)
+values (/*pg :run_id::uuid */ /*sqlite :run_id */, :pos, :name, :attempt, :declared, :at_most, :rate, :per, :priority, :now - :handicap, :now,
+    exists (select 1 from run where run.id = /*pg :run_id::uuid */ /*sqlite :run_id */ and run.parent_run is not null)
+    or exists (select 1 from limit_slot as own where own.run_id = /*pg :run_id::uuid */ /*sqlite :run_id */
+        and own.pos = -1 and own.granted_at is not null))
 on conflict (run_id, pos, name) do update set attempt = excluded.attempt, rank = excluded.rank, since = excluded.since,
-    granted_at = null
+    nested = excluded.nested, shared_with = null, granted_at = null
 where limit_slot.attempt <> excluded.attempt
 
 -- name: return_slots
@@ -103,7 +161,8 @@ on conflict (declared) do update set at_most = excluded.at_most, rate = excluded
 delete from limit_size where declared in {names}
 
 -- name: limits_in_use
-select name, declared, at_most, rate, per, count(granted_at), count(*) - count(granted_at)
+select name, declared, at_most, rate, per, sum(case when granted_at is not null and (<counts>) then 1 else 0 end),
+    count(*) - count(granted_at)
 from limit_slot
 where exists (select 1 from run where run.id = limit_slot.run_id
     and run.state in ('pending', 'running', 'paused', 'cancelling'))
@@ -112,7 +171,7 @@ group by name, declared, at_most, rate, per
 order by name
 
 -- name: limit_holders
-select limit_slot.run_id, run.workflow, task.name, limit_slot.priority, granted_at
+select limit_slot.run_id, run.workflow, task.name, limit_slot.priority, granted_at, shared_with
 from limit_slot join run on run.id = limit_slot.run_id
     left join task on task.run_id = limit_slot.run_id and task.pos = limit_slot.pos
 where limit_slot.name = :name and granted_at is not null
@@ -123,7 +182,7 @@ order by granted_at, limit_slot.run_id, limit_slot.pos
 limit :limit
 
 -- name: limit_waiters
-select limit_slot.run_id, run.workflow, task.name, limit_slot.priority, since
+select limit_slot.run_id, run.workflow, task.name, limit_slot.priority, since, null
 from limit_slot join run on run.id = limit_slot.run_id
     left join task on task.run_id = limit_slot.run_id and task.pos = limit_slot.pos
 where limit_slot.name = :name and granted_at is null
@@ -135,7 +194,8 @@ limit :limit
 select limit_slot.name, task.name, granted_at is not null, coalesce(granted_at, since),
     case when granted_at is null then 1 + (select count(*) from limit_slot as other
         where other.name = limit_slot.name and other.granted_at is null
-            and (other.rank, other.run_id, other.pos) < (limit_slot.rank, limit_slot.run_id, limit_slot.pos)) end
+            and (other.rank, other.run_id, other.pos) < (limit_slot.rank, limit_slot.run_id, limit_slot.pos)) end,
+    shared_with
 from limit_slot left join task on task.run_id = limit_slot.run_id and task.pos = limit_slot.pos
 where limit_slot.run_id = /*pg :run_id::uuid */ /*sqlite :run_id */
     and (limit_slot.pos = -1 or task.state = 'running' and task.attempt = limit_slot.attempt
@@ -144,9 +204,9 @@ order by limit_slot.pos, limit_slot.name
 
 -- name: queue_runs
 -- With the insert of runs that wait for limits. One that was inserted before keeps its slots, whatever they are.
-insert into limit_slot (run_id, pos, name, attempt, declared, at_most, rate, per, priority, rank, since)
+insert into limit_slot (run_id, pos, name, attempt, declared, at_most, rate, per, priority, rank, since, nested)
 select run.id, -1, slot.name, 0, slot.declared, slot.at_most, slot.rate, slot.per, run.priority,
-    :now - slot.handicap, :now
+    :now - slot.handicap, :now, run.parent_run is not null
 from /*pg json_to_recordset(:slots::json) as slot(run_id uuid, name text, declared text, at_most integer, rate integer,
         per double precision, handicap double precision) */
     /*sqlite (select value ->> 'run_id' as run_id, value ->> 'name' as name, value ->> 'declared' as declared,

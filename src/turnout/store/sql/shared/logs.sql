@@ -1,3 +1,6 @@
+-- name: last_line
+select coalesce(max(id), 0) from log where run_id = :id
+
 -- name: progress
 -- The last that attempts which run now have said of how far they are.
 select task.name, log.text

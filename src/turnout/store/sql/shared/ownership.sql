@@ -77,6 +77,12 @@ select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, 
 from session where ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
 order by started_at, id
 
+-- name: lost_workers
+select id, host, health, ended_at
+from session where kind = 'worker' and lost = 1 and ended_at > :since
+order by ended_at desc
+limit :limit
+
 -- name: holders
 select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, lease,
     ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
@@ -87,11 +93,11 @@ select id from session where ended_at is null and lease_until > :lease_now /*sql
     and id in {holders}
 
 -- name: end_session
-update session set ended_at = :now where id = :id and ended_at is null
+update session set ended_at = :now, lost = 0 where id = :id and ended_at is null
 
 -- name: bury_sessions
 -- After a start of the server nobody could renew for a while, so every lease gets its whole length once more.
-update session set ended_at = :now
+update session set ended_at = :now, lost = 1
 where ended_at is null and (id in {gone}
     or kind not in {spared} and (lease_until + :grace < :lease_now
         /*pg and extract(epoch from pg_postmaster_start_time()) + lease < :now */

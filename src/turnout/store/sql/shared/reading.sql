@@ -111,6 +111,34 @@ where parent_run = :parent and id < :before and state in {states} and workflow i
 order by id desc
 limit :limit
 
+-- name: failed_since
+select <run_columns>
+from run /*sqlite indexed by run_failed */
+where state = 'failed' and finished_at > :since and parent_run is null
+order by finished_at desc, id desc
+limit :limit
+
+-- name: count_failed
+select count(*) from (
+    select 1 from run /*sqlite indexed by run_failed */
+    where state = 'failed' and finished_at > :since and parent_run is null
+    limit :limit
+) as failed
+
+-- name: undriven_runs
+select <run_columns>
+from (
+    select id as found from run /*sqlite indexed by run_unowned */
+    where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+        and submitted_at < :before
+    union all
+    select id from run /*sqlite indexed by run_queued */
+    where owner is null and state = 'pending' and reason = 'limit' and submitted_at < :before
+) as undriven cross join run
+where run.id = found
+order by id
+limit :limit
+
 -- name: open_runs
 -- By the three indexes that know the runs that have not ended.
 select <run_columns>
@@ -119,6 +147,16 @@ from (
 ) as unfinished cross join run
 where run.id = found
 order by id desc
+limit :limit
+
+-- name: unowned_runs
+select id, version, :now - submitted_at from run /*sqlite indexed by run_unowned */
+where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
+    and state in ('pending', 'running') and workflow in {workflows} and id > :after
+union all
+select id, version, :now - submitted_at from run /*sqlite indexed by run_queued */
+where owner is null and state = 'pending' and reason = 'limit' and workflow in {workflows} and id > :after
+order by 1
 limit :limit
 
 -- name: runs_by_id
@@ -190,6 +228,11 @@ limit :limit
 
 -- name: workflow
 select spec from workflow where version = :version
+
+-- name: workflow_versions
+select version, number, created_at, used_at from workflow where full_name = :full_name
+order by number desc
+limit :limit
 
 -- name: put_workflow
 insert into workflow (version, full_name, number, spec, created_at, used_at)

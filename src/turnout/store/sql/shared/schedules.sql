@@ -44,7 +44,7 @@ where schedule_id in {ids bigint} and state = 'open' and not exists (select 1 fr
     where run.id = schedule_decision.run_id and run.state in ('pending', 'running', 'paused', 'cancelling'))
 
 -- name: supersede_decisions
-update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed'
+update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed', run_id = null
 where run_id in {runs uuid} and state = 'pending'
 
 -- name: last_success
@@ -75,10 +75,37 @@ limit :limit
 update schedule_decision set state = :state where id in {ids bigint} and state = 'pending'
 
 -- name: refuse_decision
-update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed' where id = :id and state = 'pending'
+update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed', run_id = null
+where id = :id and state = 'pending'
+returning id
+
+-- name: extend_skips
+-- A skip for the same reason as the newest decision of its schedule is counted there.
+update schedule_decision set last_due_at = new.last_due_at, due_times = schedule_decision.due_times + new.due_times, decided_at = :now
+from /*pg json_to_recordset(:rows::json) as new(schedule_id bigint, reason text, last_due_at double precision, due_times integer) */
+    /*sqlite (select value ->> 'schedule_id' as schedule_id, value ->> 'reason' as reason,
+        value ->> 'last_due_at' as last_due_at, value ->> 'due_times' as due_times from json_each(:rows)) as new */
+where schedule_decision.id = (select max(id) from schedule_decision as newest where newest.schedule_id = new.schedule_id)
+    and schedule_decision.kind = 'due' and schedule_decision.outcome = 'skipped' and schedule_decision.state = 'closed'
+    and schedule_decision.reason = new.reason and schedule_decision.last_due_at < new.last_due_at
+returning schedule_decision.schedule_id
+
+-- name: merge_refused
+-- The same of a decision that was refused: it is counted by the one before it, if that was a skip for the same reason.
+update schedule_decision set last_due_at = refused.last_due_at, due_times = schedule_decision.due_times + refused.due_times,
+    decided_at = :now
+from schedule_decision as refused
+where refused.id = :id and refused.kind = 'due' and refused.outcome = 'skipped' and schedule_decision.id = (
+        select max(id) from schedule_decision as newest where newest.schedule_id = refused.schedule_id and newest.id < :id)
+    and schedule_decision.kind = 'due' and schedule_decision.outcome = 'skipped' and schedule_decision.state = 'closed'
+    and schedule_decision.reason = refused.reason and schedule_decision.last_due_at < refused.due_at
+returning schedule_decision.id
+
+-- name: drop_decision
+delete from schedule_decision where id = :id
 
 -- name: refuse_pending
-update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed'
+update schedule_decision set outcome = 'skipped', reason = :reason, state = 'closed', run_id = null
 where schedule_id in {ids bigint} and state = 'pending'
     and not exists (select 1 from run where run.id = schedule_decision.run_id)
 
@@ -103,6 +130,13 @@ where id in {ids bigint} and not removed
 select id, schedule_id, kind, due_at, last_due_at, due_times, outcome, reason, run_id, state, decided_at, actor
 from schedule_decision
 where schedule_id = :schedule and id < :before and (:outcome = '' or outcome = :outcome)
+order by id desc
+limit :limit
+
+-- name: decisions_of_all
+select id, schedule_id, kind, due_at, last_due_at, due_times, outcome, reason, run_id, state, decided_at, actor
+from schedule_decision
+where id < :before and (:outcome = '' or outcome = :outcome)
 order by id desc
 limit :limit
 

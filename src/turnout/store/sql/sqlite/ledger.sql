@@ -19,6 +19,14 @@ insert into task (run_id, epoch, pos, name, priority, state, seq, attempt, failu
 select n.column1, n.column2, n.column3, n.column4, n.column5, 'pending', 0, 0, 0, 0, 0
 from (values /*rows*/) as n where n.column1 <> ''
 
+-- name: insert_begun
+-- Tasks that become ready or start in the commit that inserts them.
+insert into task (run_id, epoch, pos, name, priority, state, attempt, failures, crashes, losses, reason, executor,
+    decision, holder, dispatched_at, seq)
+select n.column1, n.column2, n.column3, n.column4, n.column5, n.column6, n.column7, 0, 0, 0, nullif(n.column8, ''),
+    nullif(n.column9, ''), nullif(n.column10, ''), nullif(n.column11, ''), nullif(n.column12, ''), n.column13
+from (values /*rows*/) as n where n.column1 <> ''
+
 -- name: insert_tasks
 -- Columns are a TaskRow's fields in their order, behind the run's id and epoch; the same in update_tasks.
 insert into task (run_id, epoch, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at,

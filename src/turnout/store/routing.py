@@ -8,8 +8,9 @@ from turnout.store.database import Database
 from turnout.store.revision import lock_revision, next_revision
 
 
-class SharedRouting:
-    """The shared rules. Changes pass the counter of revisions one after the other, as those of definitions do."""
+class Routing:
+    """The routing rules. Changes of the shared ones pass the counter of revisions one after the other, as those of
+    definitions do."""
 
     _database: Database
 

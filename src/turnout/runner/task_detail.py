@@ -1,0 +1,70 @@
+"""Reads one task of a stored run: its state, why it waits, its output and the outcome of each attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from turnout.contracts.store import ReadStore, Store
+from turnout.model.children import CHILD
+from turnout.model.reasons import wait_reason
+from turnout.model.rows import StoredRun
+from turnout.model.states import TaskState
+from turnout.runner.stored_values import find_task, output_size, stored_output
+from turnout.runner.views import AttemptView, TaskView, attempts_of, task_view
+
+
+class WaitView(msgspec.Struct, frozen=True):
+    """The meaning of a waiting reason, and what ends or shortens the wait."""
+
+    meaning: str
+    remedy: str
+
+
+def wait_view(reason: str | None) -> WaitView | None:
+    """Returns a waiting reason in words; None if it is in an executor's own."""
+    known = wait_reason(reason)
+    return None if known is None else WaitView(known.meaning.replace("``", "`"), known.remedy.replace("``", "`"))
+
+
+class TaskDetail(TaskView, frozen=True, kw_only=True, omit_defaults=True):
+    """A task at one moment, with its output and the outcome of each attempt."""
+
+    output: Any = None
+    """What it returned, as JSON; of a mapped task, the list. None until it has completed."""
+    output_bytes: int | None = None
+    """The size of the output; of a mapped task, that of the outputs of its items."""
+    output_omitted: bool = False
+    """True: the output is larger than the request allows, and has a request of its own."""
+    wait: WaitView | None = None
+    """While it waits: the meaning of its reason, and what ends or shortens the wait."""
+    child_run: str | None = None
+    """The newest child run that it has started."""
+    attempts: Sequence[AttemptView] = ()
+
+
+def task_detail(store: Store, run: StoredRun, name: str, max_output_bytes: int | None = None) -> TaskDetail:
+    """Returns the task of this name; an item of a mapped task is ``name[0]``. Raises InvalidInput if there is none.
+
+    An output with more bytes than the maximum is left out."""
+    run_id = run.new.run_id
+    row = find_task(store, run_id, name)
+    size = output_size(store, run, row)
+    omitted = size is not None and max_output_bytes is not None and size > max_output_bytes
+    return TaskDetail(
+        **msgspec.structs.asdict(task_view(row)),
+        output=None if omitted else stored_output(store, run, row),
+        output_bytes=size,
+        output_omitted=omitted,
+        wait=wait_view(row.reason) if row.state is TaskState.READY else None,
+        child_run=newest_children(store, run_id).get(row.pos) if row.executor == CHILD else None,
+        attempts=attempts_of(store.moves_between(run_id, row.pos, row.pos), [row]),
+    )
+
+
+def newest_children(store: ReadStore, run_id: str) -> dict[int, str]:
+    """Returns the newest child run of each task that has started one, by position."""
+    children = store.children(run_id)
+    return {each.new.parent_pos: each.new.run_id for each in children if each.new.parent_pos is not None}

