@@ -1,0 +1,333 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { api, call, type Schemas } from "./client";
+import type { paths } from "./schema";
+
+type Query<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Found } } }
+  ? NonNullable<Found>
+  : never;
+
+export type RunFilter = Omit<Query<"/api/v1/runs">, "cursor">;
+export type WorkflowFilter = Omit<Query<"/api/v1/workflows">, "cursor">;
+
+/*
+ * One entry per question that pages ask. Keys begin with the noun: what arrives on the stream of events refreshes
+ * queries by it (live/cache.ts).
+ */
+
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/session", { signal })),
+  staleTime: 60_000,
+});
+
+export function runsQuery(filter: RunFilter = {}) {
+  return infiniteQueryOptions({
+    queryKey: ["runs", "list", filter],
+    queryFn: ({ signal, pageParam }) =>
+      call(api.GET("/api/v1/runs", { signal, params: { query: { ...filter, cursor: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function runQuery(id: string) {
+  return queryOptions({
+    queryKey: ["run", id, "detail"],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/runs/{run_id}", { signal, params: { path: { run_id: id } } })),
+  });
+}
+
+/* Lists of tasks are long: events change them in place (pages/run/follow.ts), so that no event reads them again. */
+export function runTasksQuery(id: string) {
+  return infiniteQueryOptions({
+    queryKey: ["run-tasks", id],
+    queryFn: ({ signal, pageParam }) =>
+      call(
+        api.GET("/api/v1/runs/{run_id}/tasks", {
+          signal,
+          params: { path: { run_id: id }, query: { limit: 1_000, cursor: pageParam } },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+}
+
+export function runGraphQuery(id: string) {
+  return queryOptions({
+    queryKey: ["run", id, "graph"],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/runs/{run_id}/graph", { signal, params: { path: { run_id: id } } })),
+  });
+}
+
+export function runTimelineQuery(id: string, group?: string) {
+  return infiniteQueryOptions({
+    queryKey: ["run", id, "timeline", group],
+    queryFn: ({ signal, pageParam }) =>
+      call(
+        api.GET("/api/v1/runs/{run_id}/timeline", {
+          signal,
+          params: { path: { run_id: id }, query: { group, limit: 200, cursor: pageParam } },
+        }),
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+}
+
+/** Values above this size are shown on demand only. */
+export const MAX_INLINE_BYTES = 65_536;
+
+export function runTaskQuery(id: string, task: string) {
+  return queryOptions({
+    queryKey: ["run", id, "task", task],
+    queryFn: ({ signal }) =>
+      call(
+        api.GET("/api/v1/runs/{run_id}/tasks/{task}", {
+          signal,
+          params: { path: { run_id: id, task }, query: { max_output_bytes: MAX_INLINE_BYTES } },
+        }),
+      ),
+  });
+}
+
+export function runInputQuery(id: string) {
+  return queryOptions({
+    queryKey: ["run-input", id],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/runs/{run_id}/input", { signal, params: { path: { run_id: id } } })),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export function rerunPreviewQuery(id: string, body: Schemas["RerunRequest"]) {
+  return queryOptions({
+    queryKey: ["rerun-preview", id, body],
+    queryFn: ({ signal }) =>
+      call(api.POST("/api/v1/runs/{run_id}/rerun/preview", { signal, params: { path: { run_id: id } }, body })),
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  });
+}
+
+/** Log lines of a run, or of one of its tasks; what is written later comes by a stream. */
+export function logsQuery(id: string, task?: string) {
+  return infiniteQueryOptions({
+    queryKey: ["run-logs", id, task],
+    queryFn: ({ signal, pageParam }) => {
+      const query = { limit: 1_000, cursor: pageParam };
+      if (task === undefined) {
+        return call(api.GET("/api/v1/runs/{run_id}/logs", { signal, params: { path: { run_id: id }, query } }));
+      }
+      const path = { run_id: id, task };
+      return call(api.GET("/api/v1/runs/{run_id}/tasks/{task}/logs", { signal, params: { path, query } }));
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+}
+
+export function workflowsQuery(filter: WorkflowFilter = {}) {
+  return infiniteQueryOptions({
+    queryKey: ["workflows", "list", filter],
+    queryFn: ({ signal, pageParam }) =>
+      call(api.GET("/api/v1/workflows", { signal, params: { query: { ...filter, cursor: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function workflowQuery(name: string) {
+  return queryOptions({
+    queryKey: ["workflows", "detail", name],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/workflows/{name}", { signal, params: { path: { name }, query: { recent: 25 } } })),
+  });
+}
+
+/** The text of the version in force, with the ETag that a change of it has to name. */
+export interface SourceText {
+  text: string;
+  etag: string;
+}
+
+export function workflowSourceQuery(name: string) {
+  return queryOptions({
+    queryKey: ["workflows", "source", name],
+    queryFn: async ({ signal }): Promise<SourceText> => {
+      const { data, response } = await api.GET("/api/v1/workflows/{name}/source", {
+        signal,
+        params: { path: { name } },
+        parseAs: "text",
+      });
+      return { text: data ?? "", etag: response.headers.get("ETag") ?? "" };
+    },
+  });
+}
+
+export function workflowVersionsQuery(name: string) {
+  return queryOptions({
+    queryKey: ["workflows", "versions", name],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/workflows/{name}/versions", { signal, params: { path: { name }, query: { limit: 100 } } })),
+  });
+}
+
+export function workflowVersionQuery(name: string, version: number) {
+  return queryOptions({
+    queryKey: ["workflows", "version", name, version],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/workflows/{name}/versions/{version}", { signal, params: { path: { name, version } } })),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
+
+export function workflowGraphsQuery(name: string) {
+  return queryOptions({
+    queryKey: ["workflows", "graphs", name],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/workflows/{name}/graphs", { signal, params: { path: { name } } })),
+  });
+}
+
+/** The graph of one version; `current` is the one in force. */
+export function workflowGraphQuery(name: string, graph = "current") {
+  return queryOptions({
+    queryKey: ["workflows", "graph", name, graph],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/workflows/{name}/graphs/{graph}", { signal, params: { path: { name, graph } } })),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function workflowHistoryQuery(name: string, limit: number, cursor?: string) {
+  return queryOptions({
+    queryKey: ["workflows", "history", name, limit, cursor],
+    queryFn: ({ signal }) =>
+      call(
+        api.GET("/api/v1/workflows/{name}/history", { signal, params: { path: { name }, query: { limit, cursor } } }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export const workersQuery = queryOptions({
+  queryKey: ["workers", "list"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/workers", { signal })),
+  refetchInterval: 5_000,
+});
+
+export const limitsQuery = queryOptions({
+  queryKey: ["limits", "list"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/limits", { signal })),
+  refetchInterval: 5_000,
+});
+
+export function limitQuery(name: string) {
+  return queryOptions({
+    queryKey: ["limits", "detail", name],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/limits/detail", { signal, params: { query: { name } } })),
+    refetchInterval: 5_000,
+  });
+}
+
+export const unmatchedQuery = queryOptions({
+  queryKey: ["workers", "unmatched"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/workers/unmatched", { signal })),
+  refetchInterval: 5_000,
+});
+
+export function workerQuery(id: string) {
+  return queryOptions({
+    queryKey: ["workers", "detail", id],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/workers/{worker}", { signal, params: { path: { worker: id } } })),
+    refetchInterval: 5_000,
+  });
+}
+
+export const routingQuery = queryOptions({
+  queryKey: ["routing"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/routing", { signal })),
+});
+
+export const orchestrationQuery = queryOptions({
+  queryKey: ["orchestration"],
+  queryFn: ({ signal }) => call(api.GET("/health/orchestration", { signal })),
+  refetchInterval: 5_000,
+});
+
+export const schedulesQuery = queryOptions({
+  queryKey: ["schedules", "list"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/schedules", { signal, params: { query: { limit: 200 } } })),
+});
+
+export function nextFiresQuery(limit = 8) {
+  return queryOptions({
+    queryKey: ["schedules", "next", limit],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/schedules/next", { signal, params: { query: { limit } } })),
+    refetchInterval: 15_000,
+  });
+}
+
+/** The due times of a span, for a calendar. */
+export function calendarQuery(from: number, until: number) {
+  return queryOptions({
+    queryKey: ["schedules", "calendar", from, until],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/schedules/next", { signal, params: { query: { from, until, limit: 200 } } })),
+  });
+}
+
+export function decisionsQuery() {
+  return infiniteQueryOptions({
+    queryKey: ["schedules", "decisions"],
+    queryFn: ({ signal, pageParam }) =>
+      call(api.GET("/api/v1/schedules/decisions", { signal, params: { query: { limit: 25, cursor: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+    refetchInterval: 15_000,
+  });
+}
+
+export const tokensQuery = queryOptions({
+  queryKey: ["tokens"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/tokens", { signal })),
+});
+
+export function auditQuery(actor?: string) {
+  return infiniteQueryOptions({
+    queryKey: ["audit", actor],
+    queryFn: ({ signal, pageParam }) =>
+      call(api.GET("/api/v1/audit", { signal, params: { query: { limit: 50, before: pageParam, actor } } })),
+    initialPageParam: undefined as number | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+}
+
+export function attentionQuery(since: number) {
+  return queryOptions({
+    queryKey: ["attention", since],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/attention", { signal, params: { query: { since } } })),
+    refetchInterval: 15_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function statsQuery(window: "hour" | "day" = "hour", workflow?: string) {
+  return queryOptions({
+    queryKey: ["stats", window, workflow],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/stats", { signal, params: { query: { window, workflow } } })),
+    refetchInterval: 15_000,
+  });
+}
+
+export const aboutQuery = queryOptions({
+  queryKey: ["about"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/about", { signal })),
+});
+
+export const configurationQuery = queryOptions({
+  queryKey: ["configuration"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/configuration", { signal })),
+  staleTime: 60_000,
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { isNarrow, parsedFilters, sameFilter, selectionOf, withFilter } from "./filters";
+
+describe("saved filters", () => {
+  it("are read back, and damaged ones are left out", () => {
+    const saved = [{ name: "mine", search: { state: ["failed" as const] } }];
+    expect(parsedFilters(JSON.stringify([...saved, 3, { name: "x" }, null]))).toEqual(saved);
+    expect(parsedFilters("{")).toEqual([]);
+    expect(parsedFilters(null)).toEqual([]);
+  });
+
+  it("replace the one of the same name", () => {
+    const known = [{ name: "mine", search: {} }];
+    expect(withFilter(known, { name: "mine", search: { key: "a" } })).toEqual([{ name: "mine", search: { key: "a" } }]);
+  });
+
+  it("are compared whatever the order of their parts", () => {
+    expect(sameFilter({ state: ["failed", "running"], key: "a" }, { key: "a", state: ["running", "failed"] })).toBe(
+      true,
+    );
+    expect(sameFilter({ key: "a" }, { key: "b" })).toBe(false);
+  });
+});
+
+describe("selectionOf", () => {
+  it("has the conditions of the list", () => {
+    expect(selectionOf({ workflow: "fulfil", state: ["failed"] })).toMatchObject({
+      workflow: "fulfil",
+      states: ["failed"],
+      top_level: false,
+    });
+  });
+});
+
+describe("isNarrow", () => {
+  it("needs a condition", () => {
+    expect(isNarrow({})).toBe(false);
+    expect(isNarrow({ state: undefined })).toBe(false);
+    expect(isNarrow({ key: "a" })).toBe(true);
+  });
+});

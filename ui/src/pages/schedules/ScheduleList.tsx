@@ -1,0 +1,110 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import type { Schemas } from "@/api/client";
+import { Badge, Button, type Column, RelativeTime, Table } from "@/components";
+import { lastSegment } from "@/lib/names";
+import { useScheduleActions } from "./actions";
+import { BackfillDialog } from "./BackfillDialog";
+
+type Schedule = Schemas["ScheduleView"];
+
+/** Schedules with what can be done with them: pause, resume, fire now, backfill. */
+export function ScheduleList({ schedules }: { schedules: readonly Schedule[] | undefined }) {
+  const [backfilled, setBackfilled] = useState<Schedule | null>(null);
+  const act = useScheduleActions();
+  const columns: Column<Schedule>[] = [
+    {
+      key: "workflow",
+      header: "Workflow",
+      cell: (each) => (
+        <Link to="/workflows/$name" params={{ name: each.workflow }} className="foreign font-medium hover:underline">
+          {lastSegment(each.workflow)}
+        </Link>
+      ),
+    },
+    {
+      key: "name",
+      header: "Schedule",
+      phone: false,
+      cell: (each) => (
+        <span className="flex items-center gap-2">
+          <span className="foreign truncate">{each.name}</span>
+          {each.action !== "start" && <Badge tone="wait">{each.action}</Badge>}
+        </span>
+      ),
+    },
+    {
+      key: "times",
+      header: "Times",
+      cell: (each) => (
+        <span className="foreign font-mono text-xs">
+          {each.expression} <span className="text-ink-3">{each.timezone}</span>
+        </span>
+      ),
+    },
+    {
+      key: "rules",
+      header: "Overlap, missed",
+      width: "10rem",
+      phone: false,
+      cell: (each) => (
+        <span className="text-ink-2 text-xs">
+          {each.overlap.replace("_", " ")}, {each.catch_up === "skip" ? "not caught up" : `catches up ${each.catch_up}`}
+        </span>
+      ),
+    },
+    {
+      key: "next",
+      header: "Next",
+      width: "6rem",
+      cell: (each) =>
+        each.paused ? (
+          <Badge tone="hold" title={`by ${each.changed_by}`}>
+            paused
+          </Badge>
+        ) : (
+          <RelativeTime at={each.next_at} />
+        ),
+    },
+    {
+      key: "act",
+      header: <span className="sr-only">Actions</span>,
+      width: "8.5rem",
+      align: "end",
+      cell: (each) => (
+        <span className="flex justify-end gap-1">
+          <Button
+            small
+            aria-label={`${each.paused ? "Resume" : "Pause"} ${each.name} of ${lastSegment(each.workflow)}`}
+            busy={act.isPending && act.variables.schedule.id === each.id}
+            onClick={() => act.mutate({ schedule: each, verb: each.paused ? "resume" : "pause" })}
+          >
+            {each.paused ? "Resume" : "Pause"}
+          </Button>
+          {each.action !== "stop" && (
+            <>
+              <Button
+                small
+                icon="runs"
+                label={`Fire ${each.name} of ${lastSegment(each.workflow)} now`}
+                onClick={() => act.mutate({ schedule: each, verb: "fire" })}
+              />
+              <Button
+                small
+                icon="rerun"
+                label={`Backfill ${each.name} of ${lastSegment(each.workflow)}`}
+                onClick={() => setBackfilled(each)}
+              />
+            </>
+          )}
+        </span>
+      ),
+    },
+  ];
+  return (
+    <>
+      <Table label="Schedules" columns={columns} rows={schedules} rowKey={(each) => String(each.id)} />
+      <BackfillDialog key={backfilled?.id} schedule={backfilled} onClose={() => setBackfilled(null)} />
+    </>
+  );
+}

@@ -1,0 +1,157 @@
+import { FLOWS, TurnoutServer } from "./support/server.ts";
+import { expect, expectAccessible, picture, signIn, type Theme, test, useTheme } from "./support/test.ts";
+
+const runs: Record<string, string> = {};
+
+test.beforeAll(async ({ server }) => {
+  runs.done = await server.run("fulfil", { order: "A-1" }, true);
+  runs.failed = await server.run("fulfil", { order: "B-1", fail: true }, true);
+  runs.mapped = await server.run("pricing", { count: 12 }, true);
+  runs.bundle = await server.run("bundle", {}, true);
+  runs.chatty = await server.run("chatty", {}, true);
+});
+
+for (const theme of ["light", "dark"] as Theme[]) {
+  test(`every part of a run is accessible in the ${theme} theme`, async ({ page }) => {
+    test.setTimeout(240_000);
+    await useTheme(page, theme);
+    for (const [name, path] of [
+      ["graph", `${runs.failed}`],
+      ["graph-task", `${runs.failed}?task=charge`],
+      ["tasks", `${runs.mapped}?tab=tasks`],
+      ["timeline", `${runs.failed}?tab=timeline`],
+      ["log", `${runs.chatty}?tab=logs`],
+      ["values", `${runs.done}?tab=values`],
+      ["task-log", `${runs.chatty}?task=shout&view=logs`],
+    ]) {
+      await page.goto(`/runs/${path}`);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await expect(page.locator(".skeleton")).toHaveCount(0);
+      if (name?.startsWith("graph")) await expect(page.getByRole("button", { name: /^charge/ })).toBeVisible();
+      await expectAccessible(page);
+      await picture(page, `run-${name}-${theme}`);
+    }
+  });
+}
+
+test("the graph leads to a task with its error, attempts and executor", async ({ page }) => {
+  await page.goto(`/runs/${runs.failed}`);
+  await page.getByRole("button", { name: /^charge/ }).click();
+  const panel = page.getByRole("complementary", { name: "charge" });
+  await expect(panel.getByRole("region", { name: "Error" })).toContainText("the card of Ada was declined");
+  await expect(panel.getByRole("region", { name: "Traceback" })).toContainText("ValueError");
+  await expect(panel.getByRole("region", { name: "Attempts" })).toContainText("#1");
+  await expect(page).toHaveURL(/task=charge/);
+  await page.keyboard.press("Escape");
+  await expect(panel).toHaveCount(0);
+});
+
+test("a task that waits says why, and what would end it", async ({ page }) => {
+  const hub = new TurnoutServer([FLOWS], ["--hub", "tcp://127.0.0.1:0"]);
+  await hub.start();
+  try {
+    const id = await hub.run("training");
+    await signIn(page, hub);
+    await page.goto(`${hub.url}/runs/${id}?task=train`);
+    const panel = page.getByRole("complementary", { name: "train" });
+    await expect(panel).toContainText("Why it waits");
+    await expect(panel).toContainText("What ends it:");
+    await expect(panel).toContainText(/gpu/);
+    await expectAccessible(page);
+    await picture(page, "run-waiting-light");
+  } finally {
+    await hub.stop();
+    hub.remove();
+  }
+});
+
+test("a run inside of a task opens in place", async ({ page }) => {
+  await page.goto(`/runs/${runs.bundle}`);
+  await page.getByRole("button", { name: "Open the run of fulfil here" }).click();
+  await expect(page.getByRole("button", { name: /^charge/ })).toBeVisible();
+  await picture(page, "run-child-light");
+  await page.getByRole("button", { name: /^charge/ }).click();
+  await expect(page).toHaveURL(/task=charge/);
+  await expect(page).not.toHaveURL(new RegExp(runs.bundle ?? ""));
+});
+
+test("a mapped task is one node with counts, and its items are rows by state", async ({ page }) => {
+  await page.goto(`/runs/${runs.mapped}`);
+  await expect(page.getByRole("button", { name: /^price.*11.*completed/ })).toBeVisible();
+  await page.getByRole("tab", { name: /Tasks/ }).click();
+  const table = page.getByRole("table", { name: "Tasks" });
+  await expect(table.getByRole("row").nth(1)).toContainText("failed");
+  await page.getByLabel("Filter tasks").fill("price[3]");
+  await expect(table.getByRole("button", { name: "price[3]" })).toBeVisible();
+  await table.getByRole("button", { name: "price[3]" }).click();
+  await expect(page.getByRole("complementary", { name: "price[3]" })).toContainText("order 3 has no price");
+});
+
+test("what a log and an output contain is text, with colours only", async ({ page }) => {
+  await page.goto(`/runs/${runs.chatty}?task=shout&view=logs`);
+  const log = page.getByRole("region", { name: "Log" });
+  await expect(log).toContainText("<img src=x onerror=alert(1)>");
+  await expect(log).toContainText("\\x1b]8;;https://example.org");
+  await expect(log).toContainText("⟨U+202E⟩gpj.exe");
+  await expect(log.getByText("red", { exact: true })).toHaveClass(/text-bad/);
+  await expect(log.locator("img, a")).toHaveCount(0);
+  await page.getByLabel("Search the log").fill("line 3");
+  await expect(page.getByText("1 line", { exact: true })).toBeVisible();
+  await page.getByRole("button", { name: "Next error" }).click();
+  await page.getByRole("tab", { name: "Output" }).click();
+  await expect(page.getByRole("region", { name: "Output" })).toContainText("<script>alert(1)</script>");
+});
+
+test("a log is followed while it is written, with the progress of its task", async ({ page, server }) => {
+  const id = await server.run("chatty", { lines: 40, pause: 0.15 });
+  await page.goto(`/runs/${id}?task=shout&view=logs`);
+  const log = page.getByRole("region", { name: "Log" });
+  await expect(log).toContainText("line 5");
+  await expect(log).toContainText("line 39", { timeout: 30_000 });
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("completed");
+});
+
+test("by the keyboard alone: a failed task is found, and the run starts again from it", async ({ page }) => {
+  await page.goto(`/runs/${runs.failed}?tab=tasks`);
+  const failed = page.getByRole("table", { name: "Tasks" }).getByRole("button", { name: "charge" });
+  await expect(failed).toBeVisible();
+  await failed.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("complementary", { name: "charge" })).toBeFocused();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Rerun from charge" });
+  const does = dialog.getByRole("region", { name: "What the rerun does" });
+  await expect(does).toContainText("2 tasks run again");
+  await expect(does).toContainText("1 result reused");
+  await expect(does).toContainText("did not finish");
+  await expectAccessible(page);
+  await picture(page, "run-rerun-light");
+  await dialog.getByLabel("Input").fill('{"order": "B-1", "fail": false}');
+  await expect(does).toContainText("charge");
+  await dialog.getByRole("button", { name: "Rerun", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page).not.toHaveURL(new RegExp(runs.failed ?? ""));
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("completed");
+  await expect(page.getByText("a rerun of")).toBeVisible();
+});
+
+test("a run is paused, resumed and cancelled, each after saying what it does", async ({ page, server }) => {
+  const id = await server.run("sleepy");
+  await page.goto(`/runs/${id}`);
+  const title = page.getByRole("heading", { level: 1 });
+  await expect(title).toContainText("running");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect(page.getByRole("dialog")).toContainText("go on to their end");
+  await page.getByRole("button", { name: "Pause the run" }).click();
+  await expect(title).toContainText("paused");
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("button", { name: "Resume the run" }).click();
+  await expect(title).toContainText("running");
+  await page.getByRole("button", { name: "Cancel", exact: true }).click();
+  await expect(page.getByRole("dialog")).toContainText("are stopped");
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Cancel the run" }).click();
+  await expect(title).toContainText("cancelled");
+});

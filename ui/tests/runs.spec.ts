@@ -1,0 +1,72 @@
+import type { TurnoutServer } from "./support/server.ts";
+import { expect, expectAccessible, picture, type Theme, test, useTheme } from "./support/test.ts";
+
+test.beforeAll(async ({ server }) => {
+  for (const order of ["A-1", "A-2"]) await server.run("fulfil", { order }, true);
+  await server.run("fulfil", { order: "B-1", fail: true }, true);
+  await server.run("fulfil", { order: "B-2", fail: true }, true);
+  await server.run("training");
+});
+
+for (const theme of ["light", "dark"] as Theme[]) {
+  test(`the list of runs is accessible in the ${theme} theme`, async ({ page }) => {
+    await useTheme(page, theme);
+    await page.goto("/runs");
+    await expect(page.getByRole("table", { name: "Runs" })).toContainText("The card of Ada was declined", {
+      ignoreCase: true,
+    });
+    await expectAccessible(page);
+    await picture(page, `runs-list-${theme}`);
+  });
+}
+
+/** Returns how many runs failed: the files of one worker share a server. */
+async function failedRuns(server: TurnoutServer): Promise<number> {
+  return (await server.call("GET", "/api/v1/runs?state=failed&workflow=fulfil&limit=100")).runs.length;
+}
+
+test("the filter is in the address, and can be saved under a name", async ({ page, server }) => {
+  const failed = await failedRuns(server);
+  await page.goto("/runs");
+  await page.getByRole("button", { name: "failed", exact: true }).click();
+  await expect(page).toHaveURL(/state=.*failed/);
+  const rows = page.getByRole("table", { name: "Runs" }).getByRole("row");
+  await page.getByLabel("Workflow").selectOption({ label: "fulfil" });
+  await expect(page).toHaveURL(/workflow=/);
+  await expect(rows).toHaveCount(failed + 1);
+  await page.getByRole("button", { name: "Filters" }).click();
+  await page.getByRole("menuitem", { name: "Save this filter…" }).click();
+  await page.getByLabel("Name").fill("Declined");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Clear" }).click();
+  await expect(page).toHaveURL(/\/runs$/);
+  await page.reload();
+  await page.getByRole("button", { name: "Filters" }).click();
+  await page.getByRole("menuitemradio", { name: "Declined" }).click();
+  await expect(page).toHaveURL(/state=.*failed/);
+  await expect(rows).toHaveCount(failed + 1);
+});
+
+test("all runs of a filter start again, after a preview of what is touched", async ({ page, server }) => {
+  const failed = await failedRuns(server);
+  await page.goto("/runs?state=failed&workflow=fulfil");
+  await page.getByRole("button", { name: "Rerun all" }).click();
+  const dialog = page.getByRole("dialog", { name: "Rerun all runs of this filter" });
+  await expect(dialog).toContainText(`${failed} runs would start again`);
+  await expect(dialog.getByRole("list", { name: "Runs that are touched" }).getByRole("listitem")).toHaveCount(failed);
+  await expectAccessible(page);
+  await picture(page, "runs-bulk-light");
+  await dialog.getByRole("button", { name: `Rerun ${failed} runs` }).click();
+  await expect(page.getByText(`${failed} runs started again`)).toBeVisible();
+  await expect(page.getByRole("table", { name: "Runs" }).getByRole("row")).toHaveCount(2 * failed + 1);
+});
+
+test("all runs of a filter are cancelled, after a preview", async ({ page, server }) => {
+  await server.run("sleepy");
+  await page.goto("/runs?state=running");
+  await page.getByRole("button", { name: "Cancel all" }).click();
+  const dialog = page.getByRole("dialog", { name: "Cancel all runs of this filter" });
+  await dialog.getByRole("button", { name: /^Cancel \d+ runs?$/ }).click();
+  await expect(page.getByText(/runs? cancelled/)).toBeVisible();
+  await expect(page.getByText("No run fits this filter")).toBeVisible();
+});

@@ -1,0 +1,75 @@
+import AxeBuilder from "@axe-core/playwright";
+import { test as base, expect, type Page } from "@playwright/test";
+import { TurnoutServer } from "./server.ts";
+
+interface WorkerFixtures {
+  server: TurnoutServer;
+}
+
+interface TestFixtures {
+  /** A page that is signed in as an admin. */
+  page: Page;
+  /** Messages of the browser's console that are errors: breaches of the policy of the page, failed scripts. */
+  faults: string[];
+}
+
+/** A test with a real server, which the tests of one file share, and a browser that is signed in to it. */
+export const test = base.extend<TestFixtures, WorkerFixtures>({
+  server: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
+    async ({}, use) => {
+      const server = new TurnoutServer();
+      await server.start();
+      await use(server);
+      await server.stop();
+      server.remove();
+    },
+    { scope: "worker", timeout: 180_000 },
+  ],
+  baseURL: async ({ server }, use) => {
+    await use(server.url);
+  },
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
+  faults: async ({}, use) => {
+    await use([]);
+  },
+  page: async ({ page, server, faults }, use) => {
+    page.on("pageerror", (error) => faults.push(String(error)));
+    page.on("console", (message) => {
+      if (message.type() === "error" && !/Failed to load resource|ERR_CONNECTION/.test(message.text()))
+        faults.push(message.text());
+    });
+    await signIn(page, server);
+    await use(page);
+    expect(faults).toEqual([]);
+  },
+});
+
+/** Signs the browser of a page in by the API, as the sign-in page does. */
+export async function signIn(page: Page, server: TurnoutServer, token = server.token): Promise<void> {
+  const answer = await page.request.post(`${server.url}/api/v1/session`, {
+    data: { token },
+    headers: { Origin: server.url },
+  });
+  expect(answer.status()).toBe(201);
+}
+
+export type Theme = "light" | "dark";
+
+export async function useTheme(page: Page, theme: Theme): Promise<void> {
+  await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+}
+
+/** Fails for serious and critical findings of axe. */
+export async function expectAccessible(page: Page): Promise<void> {
+  const found = await new AxeBuilder({ page }).analyze();
+  const bad = found.violations.filter((each) => each.impact === "serious" || each.impact === "critical");
+  expect(bad.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+}
+
+/** Keeps a picture of the page in ui/screenshots. */
+export async function picture(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: `screenshots/${name}.png` });
+}
+
+export { expect };

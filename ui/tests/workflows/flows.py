@@ -1,0 +1,106 @@
+"""The workflows of the browser tests."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from turnout import TaskInfo, injected, task, workflow
+
+
+@task
+def fetch(order: str) -> dict[str, str]:
+    print(f"fetching order {order}")
+    return {"order": order, "customer": "Ada"}
+
+
+@task
+def charge(order: dict[str, str], fail: bool) -> str:
+    if fail:
+        raise ValueError(f"the card of {order['customer']} was declined")
+    return f"charged {order['order']}"
+
+
+@task
+def ship(charged: str) -> str:
+    return f"shipped, {charged}"
+
+
+@workflow
+def fulfil(order: str = "A-17", fail: bool = False) -> str:
+    """Charges an order and ships it."""
+    return ship(charge(fetch(order), fail))
+
+
+@task
+def orders(count: int) -> list[int]:
+    return list(range(count))
+
+
+@task
+def price(order: int) -> int:
+    if order == 3:
+        raise ValueError("order 3 has no price")
+    return order * 2
+
+
+@task
+def total(prices: list[int]) -> int:
+    return sum(prices)
+
+
+@workflow
+def pricing(count: int = 6) -> int:
+    """Prices many orders, of which one fails."""
+    return total(price.map(orders(count)))
+
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)> \x1b[31mred\x1b[0m \x1b]8;;https://example.org\x07link\x1b]8;;\x07 \u202egpj.exe"
+)
+
+
+@task
+def shout(lines: int, pause: float, info: TaskInfo = injected()) -> str:
+    print(HOSTILE)
+    for line in range(lines):
+        print(f"line {line}")
+        info.progress(line + 1, lines, "lines")
+        time.sleep(pause)
+    print("ValueError: not a real one")
+    return "<script>alert(1)</script>" + HOSTILE
+
+
+@workflow
+def chatty(lines: int = 5, pause: float = 0.0) -> str:
+    """Writes a log with all that a terminal would interpret."""
+    return shout(lines, pause)
+
+
+@workflow
+def bundle(order: str = "C-1") -> str:
+    """Runs another workflow inside."""
+    return ship(fulfil(order))
+
+
+@task
+async def nap(seconds: float) -> float:
+    await asyncio.sleep(seconds)
+    return seconds
+
+
+@workflow
+def sleepy(seconds: float = 600.0) -> float:
+    """Takes its time."""
+    return nap(seconds)
+
+
+@task(worker_selector={"gpu": "a100"})
+def train(epochs: int) -> int:
+    return epochs
+
+
+@workflow
+def training(epochs: int = 3) -> int:
+    """Needs a worker with a label that none has."""
+    return train(epochs)
