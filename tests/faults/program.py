@@ -35,6 +35,8 @@ from turnout.runner import EngineSettings, Poller, RunHandle
 FILE = os.open(os.environ["TURNOUT_FAULTS_FILE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 STAMPS = os.open(f"{os.environ['TURNOUT_FAULTS_FILE']}.stamps", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 """Gets a line for every body that is to be compared with the history: when it began, and what ``Look`` has."""
+RELEASED = f"{os.environ['TURNOUT_FAULTS_FILE']}.released"
+"""Bodies that are held go on once this file is there."""
 FAN = 8
 """Items of a mapped task."""
 LOADERS = 8
@@ -135,6 +137,21 @@ def last(key: str, info: TaskInfo) -> str:
 @workflow
 def slowly(key: str, seconds: float) -> str:
     return last(slow(quick(key), seconds))
+
+
+@task
+def held(key: str, seconds: float, info: TaskInfo) -> str:
+    """Works until the test has released it, for so many seconds at most."""
+    record(key, info)
+    until = time.monotonic() + seconds
+    while not os.path.exists(RELEASED) and time.monotonic() < until:
+        time.sleep(0.01)
+    return key
+
+
+@workflow
+def released(key: str, seconds: float) -> str:
+    return last(held(quick(key), seconds))
 
 
 @task
@@ -376,7 +393,7 @@ def large_workflow(tasks: int) -> Workflow[..., Any]:
 WORKFLOWS: dict[str, Workflow[..., Any]] = {
     each.name: each
     for each in (
-        *(chain, slowly, blocking, holding, napping, paying, hooked, deadly, family, fanned, stamped),
+        *(chain, slowly, released, blocking, holding, napping, paying, hooked, deadly, family, fanned, stamped),
         *(limited, limited_step, limited_family, rated_step),
     )
 }
