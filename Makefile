@@ -20,9 +20,11 @@ help: ## show this list
 $(READY): pyproject.toml constraints.txt tools/bootstrap
 	@PYTHON="$(PYTHON)" sh tools/bootstrap
 
-demo: $(READY) ## an order as a workflow: its graph, where each task goes and why, the live tree, a retry, the result
-	@echo "== demo: turnout demo, on a SQLite file of its own"
-	@$(RUN) -m turnout demo
+demo: $(READY) ## an order as a workflow, then the web interface with runs that ended, failed, work and wait, until Ctrl-C
+	@echo "== web interface"
+	@$(RUN) tools/ui.py build || echo "== the demo goes on without it"
+	@echo "== demo: turnout demo --web, on a SQLite file of its own"
+	@$(RUN) -m turnout demo --web
 
 server: $(READY) ## a server on this machine: it runs a YAML workflow that is asked for over its API, answers, and stops
 	@echo "== examples/server/run.py"
