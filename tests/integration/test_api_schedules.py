@@ -101,6 +101,9 @@ def test_the_next_due_times_are_those_of_all_or_of_one(api: RunningApi) -> None:
     assert len(of_all) == 30
     assert [each["acts_at"] for each in of_all] == sorted(each["acts_at"] for each in of_all)
     assert {each["name"] for each in of_all} == {"nightly", "stop-1", "start-1"}
+    first_of_each = get(api, "/next", limit=30, each=1)["fires"]
+    assert sorted(each["name"] for each in first_of_each) == ["nightly", "start-1", "stop-1"]
+    assert all(each in of_all for each in first_of_each)
     of_one = get(api, f"/{nightly(api)}/next", limit=3)["fires"]
     assert [each["local"][11:16] for each in of_one] == ["03:00"] * 3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from turnout import TaskInfo, task, workflow
+from turnout import PermanentFailure, TaskInfo, task, workflow
 
 
 @task
@@ -18,6 +18,8 @@ def validate(order: dict[str, Any]) -> dict[str, Any]:
 def charge(order: dict[str, Any], info: TaskInfo) -> dict[str, Any]:
     print(f"charging {order['total']} to {order['name']}")
     time.sleep(0.3)
+    if order.get("card") == "declined":
+        raise PermanentFailure(f"the card of {order['name']} was declined")
     if info.attempt == 1:
         raise ConnectionError("the payment service did not answer")
     return {"amount": order["total"], "receipt": info.idempotency_key[-8:]}
@@ -49,6 +51,7 @@ def thank(order: dict[str, Any]) -> str:
 
 @workflow(package="shop")
 def fulfil(order: dict[str, Any]) -> dict[str, Any]:
+    """Charges an order, packs it and ships it."""
     checked = validate(order)
     parcel = ship(label(checked), reserve(checked), charge(checked))  # pyright: ignore[reportCallIssue] - TaskInfo is handed in
     return {"parcel": parcel, "mail": thank.after(parcel)(checked)}

@@ -68,7 +68,7 @@ def companion(runner: Runner, targets: Sequence[str], files: Sequence[Path], *, 
         return DevCompanion(own, files, python.load)
     modules = _modules(targets, files)
     check = [sys.executable, "-m", "turnout.cli.import_check", *modules] if modules else []
-    return DevCompanion(own, files, python.load, _worker_command(runner, modules), check)
+    return DevCompanion(own, files, python.load, worker_command(runner, modules, "dev"), check)
 
 
 def _modules(targets: Sequence[str], files: Sequence[Path]) -> list[str]:
@@ -79,13 +79,14 @@ def _modules(targets: Sequence[str], files: Sequence[Path]) -> list[str]:
     return [each for each in named if not is_workflow_file(each)]
 
 
-def _worker_command(runner: Runner, modules: Sequence[str]) -> list[str]:
+def worker_command(runner: Runner, modules: Sequence[str], name: str, labels: Sequence[str] = ()) -> list[str]:
     """Returns the command line of the worker; empty for a hub with keys, since the worker has none."""
     workers = runner.core.workers
     if runner.hub is None or (workers is not None and workers.authenticator is not None):
         log.warning("no local worker is started: the hub has keys, and each worker needs one of its own")
         return []
     imports = [part for module in modules for part in ("--import", module)]
+    labelled = [part for label in labels for part in ("--label", label)]
     return [
         sys.executable,
         "-m",
@@ -94,7 +95,8 @@ def _worker_command(runner: Runner, modules: Sequence[str]) -> list[str]:
         "--connect",
         runner.hub,
         "--name",
-        "dev",
+        name,
         "--no-discover",
         *imports,
+        *labelled,
     ]

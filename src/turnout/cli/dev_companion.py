@@ -38,6 +38,8 @@ class DevCompanion:
         reload: Callable[[Path], object],
         worker: Sequence[str] = (),
         check: Sequence[str] = (),
+        *,
+        quiet: bool = False,
     ) -> None:
         self._reloaded = frozenset(reloaded)
         self._watched = tuple(dict.fromkeys((*reloaded, *watched)))
@@ -46,6 +48,7 @@ class DevCompanion:
         """The worker's command line; empty for none."""
         self._check = tuple(check)
         """The command line that imports what the worker does; empty if it imports nothing."""
+        self._output = _drop if quiet else _echo
         self._process: SupervisedProcess | None = None
         self._stop = asyncio.Event()
         self._loop = asyncio.new_event_loop()
@@ -122,7 +125,7 @@ class DevCompanion:
     def _start_worker(self) -> None:
         if self._command:
             child = command_child(self._command, None)
-            self._process = SupervisedProcess(child, output=_echo, grace=STOP_TIMEOUT)
+            self._process = SupervisedProcess(child, output=self._output, grace=STOP_TIMEOUT)
 
     async def _end_worker(self) -> None:
         process, self._process = self._process, None
@@ -144,7 +147,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _drop(stream: str, data: bytes) -> None:
-    """Takes the output of a check, which the worker would print as well."""
+    """Takes output that is not shown: that of a check, which the worker would print as well, and of a quiet worker."""
 
 
 def _echo(stream: str, data: bytes) -> None:

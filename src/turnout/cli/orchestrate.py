@@ -49,6 +49,7 @@ TraceWire = Annotated[
     bool, typer.Option("--trace-wire", help="Log every message between the hub and workers, what is in it masked.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")]
+HANDING_OVER = "handing over; once more to stop at once"
 LOGGERS = ("turnout.hub", "turnout.wire", "turnout.runner", "turnout.claims", "turnout.definitions")
 """Loggers that report on the service itself."""
 
@@ -116,7 +117,7 @@ def run_orchestrator(launch: Launch) -> int:
         workflows = workflows_of(config, targets, folders)
         stack.enter_context(stdout_for_json(launch.as_json))
         api = None if launch.api is None else stack.enter_context(_api(config, launch.api))
-        stop = stack.enter_context(_stop_event())
+        stop = stack.enter_context(stop_event(HANDING_OVER))
         settings, shown = engine_settings(config, quiet=launch.quiet)
         options = {
             "workflows": workflows,
@@ -146,9 +147,9 @@ def run_orchestrator(launch: Launch) -> int:
 
 def _api(config: Config, options: Api) -> AbstractContextManager[ApiProcess]:
     """Returns the API, whose socket is opened before any run is driven."""
-    from turnout.cli.serve import ApiProcess
+    from turnout.cli.serve import ApiProcess, print_link
 
-    return ApiProcess.of(config, options.options, link=options.dev)
+    return ApiProcess.of(config, options.options, link=print_link if options.dev else None)
 
 
 def _companion(
@@ -199,8 +200,8 @@ def _public_key(runner: Runner) -> str | None:
 
 
 @contextmanager
-def _stop_event() -> Iterator[threading.Event]:
-    """Yields an event that the first stop signal sets."""
+def stop_event(notice: str) -> Iterator[threading.Event]:
+    """Yields an event that the first stop signal sets, with this notice. The second one ends the process."""
     from turnout.runtime.signals import StopSignals
 
     stop = threading.Event()
@@ -209,7 +210,7 @@ def _stop_event() -> Iterator[threading.Event]:
         if stop.is_set():
             # Running bodies are not waited for: other orchestrators see the process end and take over.
             os._exit(Exit.INTERRUPTED)
-        os.write(sys.stderr.fileno(), b"handing over; once more to stop at once\n")
+        os.write(sys.stderr.fileno(), f"{notice}\n".encode())
         stop.set()
 
     with StopSignals(on_signal):

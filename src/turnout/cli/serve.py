@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,15 +29,20 @@ with optional_packages():
 class ApiProcess:
     """The API of one process, from its socket on."""
 
-    def __init__(self, settings: ServerSettings, listener: socket.socket, root: Path, *, link: bool) -> None:
+    def __init__(
+        self, settings: ServerSettings, listener: socket.socket, root: Path, *, link: Callable[[str], object] | None
+    ) -> None:
         self._settings = settings
         self._link = link
+        """Called with the link that signs a browser in once; None: no link is made."""
         self._listener = listener
         self._root = root
 
     @classmethod
     @contextmanager
-    def of(cls, config: Config, options: Mapping[str, Any], *, link: bool) -> Iterator[ApiProcess]:
+    def of(
+        cls, config: Config, options: Mapping[str, Any], *, link: Callable[[str], object] | None
+    ) -> Iterator[ApiProcess]:
         """Yields the API with the configured settings and these options. Its socket is open; nothing is served yet."""
         given = {name: value for name, value in options.items() if value is not None}
         settings = msgspec.structs.replace(config.server, **given)
@@ -60,8 +65,8 @@ class ApiProcess:
                 self._first_token(core)
             check_bind(self._settings, tokens=core.store.has_usable_token())
             server = stack.enter_context(served(context, self._listener))
-            if code is not None:
-                print_line(f"sign in, once: {server.url}/sign-in#code={code}", to=sys.stderr)
+            if self._link is not None:
+                self._link(f"{server.url}/sign-in#code={code}")
             yield server
 
     @contextmanager
@@ -82,3 +87,8 @@ class ApiProcess:
             print_line(f"  {secret}", to=sys.stderr)
         else:
             print_line(f"the first admin token is in {file}", to=sys.stderr)
+
+
+def print_link(link: str) -> None:
+    """Prints the link of ``turnout dev``."""
+    print_line(f"sign in, once: {link}", to=sys.stderr)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import islice
 from typing import Any, cast, get_args
@@ -169,23 +169,33 @@ def all_schedules(store: ScheduleStore, workflow: str | None = None) -> list[Sch
 
 
 def next_fires(
-    store: ScheduleStore, wanted: str | None, limit: int, *, first: float = 0.0, last: float = math.inf
+    store: ScheduleStore,
+    wanted: str | None,
+    limit: int,
+    *,
+    first: float = 0.0,
+    last: float = math.inf,
+    each_at_most: int | None = None,
 ) -> list[NextFire]:
-    """Returns the due times that come next, from the first to the last of these times: of one schedule, or of all.
+    """Returns the due times that come next, from the first to the last of these times: of one schedule, or of all, with
+    ``each_at_most`` of each.
 
     With a first time in the future, the schedules that are looked at are the MAX_NEXT that are due first."""
     now = store.clock()
     if first > now:
         found = store.upcoming_schedules(MAX_NEXT, since=now - ON_TIME) if wanted is None else [find(store, wanted)]
-        later = heapq.merge(*(_fires(each, first, last) for each in found if each.next_at is not None), key=_acts_at)
-        return list(islice(later, limit))
+        return _earliest(found, first, last, limit, each_at_most)
     # A schedule whose first due time is behind that of ``limit`` others has none among the first ``limit``. One that is
     # long overdue has no server.
     schedules = store.upcoming_schedules(limit, since=now - ON_TIME) if wanted is None else [find(store, wanted)]
-    fires = heapq.merge(
-        *(_fires(each, now - ON_TIME, last) for each in schedules if each.next_at is not None), key=_acts_at
-    )
-    return list(islice(fires, limit))
+    return _earliest(schedules, now - ON_TIME, last, limit, each_at_most)
+
+
+def _earliest(
+    schedules: Iterable[StoredSchedule], after: float, until: float, limit: int, each_at_most: int | None
+) -> list[NextFire]:
+    fires = (islice(_fires(each, after, until), each_at_most) for each in schedules if each.next_at is not None)
+    return list(islice(heapq.merge(*fires, key=_acts_at), limit))
 
 
 def past_decisions(store: ScheduleStore, wanted: str, limit: int, outcome: str | None = None) -> list[DecisionRow]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound
 from turnout.model.driver import Driver
-from turnout.model.reasons import LIMIT
+from turnout.model.reasons import LIMIT, waits_for_limits
 from turnout.model.rows import StoredRun
 from turnout.model.run_filter import RunFilter
 from turnout.model.states import RunState, TaskState
@@ -30,6 +30,8 @@ MAX_LEARNT = 10
 KNOWN_FOR = 60.0
 """Seconds after which usual waits are read again."""
 MAX_KNOWN = 1_000
+MAX_NAMED = 20
+"""Runs that wait for limits whose limits are named; the reason of others is ``limit``."""
 ENDED = (RunState.COMPLETED, RunState.FAILED)
 NO_ORCHESTRATOR = WaitView(
     "No live orchestrator drives the run: none has its workflow, or none is up.",
@@ -80,11 +82,13 @@ class LongWaits:
     def _runs(self, now: float) -> list[LongWait]:
         runs = self._store.undriven_runs(now - UNKNOWN_WAIT, MAX_LOOKED_AT)
         drivers = drivers_of(self._store, runs)
+        queued = [run.new.run_id for run, driver in zip(runs, drivers, strict=True) if driver is Driver.QUEUED]
+        reasons = {run_id: self._limits_waited_for(run_id) for run_id in queued[:MAX_NAMED]}
         return [
             LongWait(
                 run_id=run.new.run_id,
                 workflow=run.new.workflow,
-                reason=LIMIT if driver is Driver.QUEUED else str(driver),
+                reason=reasons.get(run.new.run_id, LIMIT) if driver is Driver.QUEUED else str(driver),
                 wait=wait_view(LIMIT) if driver is Driver.QUEUED else NO_ORCHESTRATOR,
                 since=now - run.age,
                 waited=run.age,
@@ -93,6 +97,10 @@ class LongWaits:
             for run, driver in zip(runs, drivers, strict=True)
             if driver in (Driver.QUEUED, Driver.NOT_DRIVEN) and run.row.state is not RunState.PAUSED
         ]
+
+    def _limits_waited_for(self, run_id: str) -> str:
+        names = [each.name for each in self._store.limits_of(run_id) if not each.held and each.task is None]
+        return waits_for_limits(names) if names else LIMIT
 
     def _usual(self, workflows: Sequence[str]) -> dict[str, UsualWaits]:
         with self._lock:

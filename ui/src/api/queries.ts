@@ -261,20 +261,31 @@ export const schedulesQuery = queryOptions({
   queryFn: ({ signal }) => call(api.GET("/api/v1/schedules", { signal, params: { query: { limit: 200 } } })),
 });
 
-export function nextFiresQuery(limit = 8) {
+/** The next due time of each schedule, the earliest first. */
+export function nextFiresQuery(limit: number) {
   return queryOptions({
     queryKey: ["schedules", "next", limit],
-    queryFn: ({ signal }) => call(api.GET("/api/v1/schedules/next", { signal, params: { query: { limit } } })),
+    queryFn: ({ signal }) => call(api.GET("/api/v1/schedules/next", { signal, params: { query: { limit, each: 1 } } })),
     refetchInterval: 15_000,
   });
 }
 
+/** Tasks that wait, of all runs that have not ended. */
+export const waitingTasksQuery = queryOptions({
+  queryKey: ["runs", "waiting-tasks"],
+  queryFn: ({ signal }) =>
+    call(api.GET("/api/v1/tasks", { signal, params: { query: { state: ["ready"], limit: 200 } } })),
+});
+
+/** The due times of a schedule that a calendar shows at most: one that is due every minute leaves room for others. */
+const MOST_OF_ONE = 100;
+
 /** The due times of a span, for a calendar. */
 export function calendarQuery(from: number, until: number) {
+  const query = { from, until, limit: 1000, each: MOST_OF_ONE };
   return queryOptions({
     queryKey: ["schedules", "calendar", from, until],
-    queryFn: ({ signal }) =>
-      call(api.GET("/api/v1/schedules/next", { signal, params: { query: { from, until, limit: 200 } } })),
+    queryFn: ({ signal }) => call(api.GET("/api/v1/schedules/next", { signal, params: { query } })),
   });
 }
 

@@ -2654,7 +2654,7 @@ export interface components {
         LongWait: {
             /** @description Seconds above which a wait is longer than usual. */
             bound: number;
-            /** @description `no_capacity`, `no_worker_matches{…}`, …; of a run `not_driven` or `limit`. */
+            /** @description `no_capacity`, `no_worker_matches{…}`, …; of a run `not_driven` or `limit:` with the names of its limits. */
             reason?: string | null;
             run_id: string;
             since: number;
@@ -10018,6 +10018,8 @@ export interface operations {
     list_next_fires: {
         parameters: {
             query?: {
+                /** @description Due times of one schedule at most. */
+                each?: number | null;
                 /** @description Only due times after it. */
                 from?: number | null;
                 /** @description Entries of one page at most. */

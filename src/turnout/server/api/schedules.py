@@ -34,6 +34,9 @@ First = Annotated[
 Last = Annotated[
     float | None, QueryParameter(name="until", ge=0, le=MAX_TIME, description="Only due times until then.")
 ]
+EachAtMost = Annotated[
+    int | None, QueryParameter(name="each", ge=1, le=1_000, description="Due times of one schedule at most.")
+]
 
 EXAMPLE = ScheduleView(
     id=7,
@@ -129,12 +132,18 @@ class SchedulesController(Controller):
         responses=answers(NextFires, example=NextFires([FIRE]), description="Due times, the earliest first."),
     )
     async def next_of_all(
-        self, context: Context, limit: Limit = 20, first: First = None, last: Last = None
+        self, context: Context, limit: Limit = 20, first: First = None, last: Last = None, each: EachAtMost = None
     ) -> NextFires:
         """The due times of all schedules that come next, or that lie between two times, as a calendar shows them. With
         a first time in the future, only the thousand schedules that are due first are looked at."""
         found = await context.in_thread(
-            schedules.next_fires, context.store, None, limit, first=first or 0.0, last=_or_never(last)
+            schedules.next_fires,
+            context.store,
+            None,
+            limit,
+            first=first or 0.0,
+            last=_or_never(last),
+            each_at_most=each,
         )
         return NextFires(found)
 

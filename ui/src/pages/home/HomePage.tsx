@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
-import { nextFiresQuery, runsQuery } from "@/api/queries";
+import { nextFiresQuery, runsQuery, waitingTasksQuery } from "@/api/queries";
 import {
   ButtonLink,
   Card,
@@ -20,16 +20,22 @@ import { AttentionCard } from "./AttentionCard";
 import { Figures } from "./Figures";
 import { ThroughputCard } from "./Throughput";
 
-const RUNNING: Column<Schemas["Run"]>[] = [
-  { key: "name", header: "Workflow", cell: (run) => <span className="foreign font-medium">{run.name}</span> },
-  { key: "state", header: "State", width: "6.5rem", cell: (run) => <StateBadge state={run.state} /> },
+/** A run, and a task of it that waits. */
+interface RunningRun {
+  run: Schemas["Run"];
+  waiting?: Schemas["OpenTaskView"];
+}
+
+const RUNNING: Column<RunningRun>[] = [
+  { key: "name", header: "Workflow", cell: ({ run }) => <span className="foreign font-medium">{run.name}</span> },
+  { key: "state", header: "State", width: "6.5rem", cell: ({ run }) => <StateBadge state={run.state} /> },
   {
     key: "reason",
-    header: "Why",
+    header: "Waits for",
     phone: false,
-    cell: (run) => (
+    cell: ({ run, waiting }) => (
       <span className="foreign text-ink-2">
-        {run.driver === "not_driven" ? "no orchestrator drives it" : (run.reason ?? "")}
+        {run.driver === "not_driven" ? "no orchestrator drives it" : (run.reason ?? waitOf(waiting))}
       </span>
     ),
   },
@@ -38,16 +44,20 @@ const RUNNING: Column<Schemas["Run"]>[] = [
     header: "Run",
     width: "5.5rem",
     phone: false,
-    cell: (run) => <span className="font-mono text-ink-3 text-xs">{shortId(run.id)}</span>,
+    cell: ({ run }) => <span className="font-mono text-ink-3 text-xs">{shortId(run.id)}</span>,
   },
   {
     key: "duration",
     header: "For",
     width: "4.5rem",
     align: "end",
-    cell: (run) => <Duration from={run.started_at ?? run.created_at} />,
+    cell: ({ run }) => <Duration from={run.started_at ?? run.created_at} />,
   },
 ];
+
+function waitOf(waiting: RunningRun["waiting"]): string {
+  return waiting ? `${lastSegment(waiting.name)}: ${waiting.reason ?? "its turn"}` : "";
+}
 
 const FIRES: Column<Schemas["NextFire"]>[] = [
   {
@@ -89,7 +99,9 @@ export function HomePage() {
 
 function RunningCard() {
   const running = useInfiniteQuery(runsQuery({ state: ["running", "cancelling"], limit: 10 }));
+  const tasks = useQuery(waitingTasksQuery).data?.tasks;
   const page = running.data?.pages[0];
+  const rows = page?.runs.map((run) => ({ run, waiting: tasks?.find((task) => task.run_id === run.id) }));
   return (
     <Card
       title="Running now"
@@ -106,9 +118,9 @@ function RunningCard() {
         <Table
           label="Running now"
           columns={RUNNING}
-          rows={page?.runs}
-          rowKey={(run) => run.id}
-          rowLink={(run) => ({ to: "/runs/$runId", params: { runId: run.id } })}
+          rows={rows}
+          rowKey={({ run }) => run.id}
+          rowLink={({ run }) => ({ to: "/runs/$runId", params: { runId: run.id } })}
           empty={
             <EmptyState icon="runs" title="Nothing runs">
               Start a run on the page of a{" "}
@@ -124,15 +136,9 @@ function RunningCard() {
   );
 }
 
-/** Returns the next fire of each schedule. */
-function firstOfEach(fires: readonly Schemas["NextFire"][]): Schemas["NextFire"][] {
-  const seen = new Set<number>();
-  return fires.filter((fire) => !seen.has(fire.schedule_id) && seen.add(fire.schedule_id));
-}
-
 function NextCard() {
-  const next = useQuery(nextFiresQuery(60));
-  const fires = next.data && firstOfEach(next.data.fires).slice(0, 6);
+  const next = useQuery(nextFiresQuery(6));
+  const fires = next.data?.fires;
   return (
     <Card
       title="Next schedules"

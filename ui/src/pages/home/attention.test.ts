@@ -38,6 +38,15 @@ describe("itemsOf", () => {
     expect(item?.link).toEqual({ to: "/runs/$runId", params: { runId: "r1" }, search: { task: "train" } });
   });
 
+  it("names the labels and limits of the reason before what it means", () => {
+    const wait = { meaning: "It has no free slot.", remedy: "Wait." };
+    const long = { run_id: "r1", workflow: "w", waited: 10, bound: 5, since: 1, wait };
+    const details = ["limit:oven", "no_capacity"].map(
+      (reason) => itemsOf({ ...NOTHING, waiting: [{ ...long, reason }] })[0]?.detail,
+    );
+    expect(details).toEqual(["limit:oven: It has no free slot.", "It has no free slot."]);
+  });
+
   it("uses the reason itself where it has no words for it", () => {
     const long = { run_id: "r1", workflow: "w", waited: 10, bound: 5, since: 1, reason: "cluster is full" };
     expect(itemsOf({ ...NOTHING, waiting: [long] })[0]?.detail).toBe("cluster is full");

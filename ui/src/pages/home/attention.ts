@@ -80,11 +80,18 @@ function waiting(each: Schemas["LongWait"]): Item {
     icon: "schedules",
     tone: "wait",
     title: `${what} has waited for ${duration(each.waited)}${usual}`,
-    detail: each.wait?.meaning ?? each.reason ?? "It gives no reason.",
+    detail: whyItWaits(each),
     remedy: each.wait?.remedy,
     at: each.since,
     link: { to: "/runs/$runId", params: { runId: each.run_id }, search: each.task ? { task: each.task } : {} },
   };
+}
+
+/** Returns the reason with the names that it has, such as labels and limits, and what it means. */
+function whyItWaits(each: Schemas["LongWait"]): string {
+  const named = each.reason && /[:{(\s]/.test(each.reason) ? each.reason : undefined;
+  const parts = [named, each.wait?.meaning].filter((part) => part !== undefined);
+  return parts.length > 0 ? parts.join(": ") : (each.reason ?? "It gives no reason.");
 }
 
 function schedule(each: Schemas["LateSchedule"]): Item {

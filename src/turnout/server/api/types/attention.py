@@ -18,7 +18,8 @@ class LongWait(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     task: str | None = None
     """The task; absent: the run itself, which has no orchestrator that drives it, or waits for its limits."""
     reason: str | None = None
-    """``no_capacity``, ``no_worker_matches{…}``, …; of a run ``not_driven`` or ``limit``."""
+    """``no_capacity``, ``no_worker_matches{…}``, …; of a run ``not_driven`` or
+    ``limit:`` with the names of its limits."""
     wait: WaitView | None = None
     """The reason in words, and what ends or shortens the wait. Absent for reasons in an executor's own words."""
     since: float
