@@ -151,7 +151,7 @@ function At({ place }: { place: Place }) {
   return (
     <span className="flex flex-wrap items-center gap-1">
       <Badge tone="run">{place.executor}</Badge>
-      <Labels labels={place.labels} />
+      <Labels labels={place.labels} wrap />
     </span>
   );
 }

@@ -45,7 +45,7 @@ export function WorkerHoldings({ id }: { id: string }) {
         <dl className="grid grid-cols-[5rem_minmax(0,1fr)] gap-x-3 gap-y-1.5 text-sm">
           <dt className="text-ink-3 text-xs leading-5">Labels</dt>
           <dd>
-            <Labels labels={worker.labels} none="none" />
+            <Labels labels={worker.labels} none="none" wrap />
           </dd>
           {worker.breaker && worker.breaker !== "closed" && (
             <>
