@@ -155,7 +155,7 @@ test("what is wrong stands at its line in the server's words", async ({ page }) 
   await write(page, '{\n "rules": [\n  {"pattern": "**", "executor": "nowhere"}\n ]\n}');
   const findings = page.getByRole("list", { name: "Findings" });
   await expect(findings).toContainText('rule 1 "**" names executor "nowhere", which is not registered');
-  await expect(findings).toContainText("3:32");
+  await expect(findings).toContainText("3:33");
   await expect(findings).toContainText("unknown_executor");
   await expect(page.getByRole("button", { name: "Apply" })).toBeDisabled();
   await picture(page, "dispatch-findings-light");

@@ -3313,7 +3313,7 @@ export interface components {
         RunState: "pending" | "running" | "paused" | "cancelling" | "completed" | "failed" | "cancelled";
         /**
          * RunTrigger
-         * @description How a run was started.
+         * @description The way in which a run was started.
          */
         RunTrigger: {
             /** @description The name of the token that asked the schedule for it. */

@@ -73,7 +73,11 @@ function Editor({ inForce, onReload, onClose }: EditorProps) {
             <Button small look="quiet" onClick={dirty ? () => take(source) : onClose}>
               {dirty ? "Discard" : "Close"}
             </Button>
-            <Apply ready={current && trial.isSuccess} origin={inForce.origin} onApply={() => setApplying(true)} />
+            <Apply
+              ready={current && trial.isSuccess && !trial.isPlaceholderData}
+              origin={inForce.origin}
+              onApply={() => setApplying(true)}
+            />
           </>
         }
       >
