@@ -113,6 +113,9 @@ test("a run tells how it was started, with a link", async ({ page, server }) => 
   await page.getByRole("link", { name: id.slice(-8) }).click();
   await expect(page.getByText(/started by the API, token first/)).toBeVisible();
   await page.goto("/runs");
-  const row = page.getByRole("row").filter({ hasText: again.slice(-8) }).filter({ hasText: "rerun of" });
+  const row = page
+    .getByRole("row")
+    .filter({ hasText: again.slice(-8) })
+    .filter({ hasText: "rerun of" });
   await expect(row.getByRole("link", { name: id.slice(-8) })).toBeVisible();
 });
