@@ -3,6 +3,7 @@ import { api, call, type Schemas } from "@/api/client";
 import { Problem } from "@/api/problem";
 import { Button, Dialog, ErrorBox, TextDiff, toast } from "@/components";
 import type { Draft } from "@/components/editor/drafts";
+import { rulesText } from "./rulesText";
 import { shiftsOf } from "./shifts";
 import { Summary } from "./WhatIf";
 
@@ -59,7 +60,7 @@ export function ApplyRules({ open, draft, routing, result, onClose, onApplied, o
           </div>
         )}
         <div className="overflow-hidden rounded-md border border-line">
-          <TextDiff label="What the rules change" before={draft.base} after={draft.text} />
+          <TextDiff label="What the rules change" before={draft.base} after={rulesText(routing)} />
         </div>
         <p className="text-ink-2 text-sm">
           Within a second every server decides by them, also after a restart. Attempts that run keep their decision.

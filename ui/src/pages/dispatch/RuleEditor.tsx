@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
 import { executorsQuery, routingQuery, type SourceText, sessionQuery } from "@/api/queries";
-import { Badge, Button, Card, CopyButton, ErrorBox, Icon, SkeletonLines, Tooltip } from "@/components";
+import { Badge, Button, Card, CopyButton, ErrorBox, SkeletonLines, Tooltip } from "@/components";
 import { CodeEditor } from "@/components/editor/CodeEditor";
 import { type Draft, draftOf, keepDraft } from "@/components/editor/drafts";
 import { FindingList } from "@/components/editor/FindingList";
@@ -121,7 +121,7 @@ function Editor({ inForce, onReload, onClose }: EditorProps) {
       )}
       <StaleEdit
         open={comparing}
-        mine={draft.text}
+        mine={current && checked.data ? rulesText(checked.data.routing) : draft.text}
         newest={source}
         onClose={() => setComparing(false)}
         onTake={() => {
@@ -167,18 +167,21 @@ function Help() {
   const executors = useQuery(executorsQuery);
   const keys = executors.data?.executors.map((each) => each.key) ?? [];
   return (
-    <div className="flex flex-wrap items-center gap-1.5 border-line border-t bg-sunken px-3.5 py-2 text-ink-2 text-xs">
-      <Icon name="info" size={14} />
+    <div className="grid gap-1.5 border-line border-t bg-sunken px-3.5 py-2 text-ink-2 text-xs">
       <span>
         Patterns fit full names, <code className="font-mono">tenant::package::workflow::task</code>;{" "}
         <code className="font-mono">*</code> stays within a segment, <code className="font-mono">**</code> spans any.
       </span>
-      {keys.length > 0 && <span>Executors:</span>}
-      {keys.map((key) => (
-        <Badge key={key} tone="run">
-          {key}
-        </Badge>
-      ))}
+      {keys.length > 0 && (
+        <span className="flex flex-wrap items-center gap-1.5">
+          Executors:
+          {keys.map((key) => (
+            <Badge key={key} tone="run">
+              {key}
+            </Badge>
+          ))}
+        </span>
+      )}
     </div>
   );
 }
