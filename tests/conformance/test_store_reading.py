@@ -243,3 +243,13 @@ def test_a_database_says_what_it_is_and_what_time_it_has(store: Store) -> None:
     before = store.about()
     assert before.version[:1].isdigit() and before.schema >= 1
     assert store.about().now >= before.now > 1_600_000_000
+
+
+def test_the_origin_of_a_run_comes_back_with_it_and_with_a_claim(store: Store) -> None:
+    begin(store, OWNER)
+    hostile = "api:<b>\u202eada'\";--"
+    told, silent = (new_run(owner=None, state=RunState.PENDING, origin=each) for each in (hostile, None))
+    insert(store, told, silent)
+    assert {run.new.run_id: run.new.origin for run in store.runs()} == {told.run_id: hostile, silent.run_id: None}
+    loaded = claim_one(store, OWNER, told.run_id, 100)
+    assert loaded is not None and loaded.run.new.origin == hostile

@@ -271,3 +271,28 @@ def test_old_decisions_are_pruned_and_pending_ones_stay(store: Store) -> None:
     assert store.prune_rest(60).decisions == 0
     assert store.prune_rest(-1).decisions == 1
     assert [each.state for each in store.schedule_decisions(made.id)] == ["pending"]
+
+
+def test_a_run_tells_the_schedule_and_the_due_time_that_started_it(store: Store) -> None:
+    begin(store)
+    made = put(store)
+    due = fire(store, made, START + HOUR)
+    insert(store, new_run(run_id=due))
+    (manual,) = store.fire_schedule(made.id, "manual", [NewFire(due_at=START + 7, run_id=new_run_id())], "ada")
+    found = store.scheduled_runs([due, manual, new_run_id()])
+    assert set(found) == {due, manual}
+    assert (found[due].schedule_id, found[due].name, found[due].kind) == (made.id, "hourly", "due")
+    assert (found[due].due_at, found[due].actor) == (START + HOUR, None)
+    assert (found[manual].kind, found[manual].actor) == ("manual", "ada")
+    assert store.scheduled_runs([]) == {}
+
+
+def test_a_decision_stays_as_long_as_its_run(store: Store) -> None:
+    begin(store)
+    made = put(store)
+    run_id = fire(store, made, START + HOUR)
+    insert(store, new_run(run_id=run_id, owner=None, state=RunState.CANCELLED, tasks=[DONE]))
+    store.settle_decisions(closed=[store.pending_decisions()[0].id])
+    assert store.prune_rest(-HOUR).decisions == 0 and store.scheduled_runs([run_id])
+    store.delete_runs([run_id], 100)
+    assert store.prune_rest(-HOUR).decisions == 1

@@ -77,6 +77,17 @@ def test_every_known_task_is_listed_with_where_it_goes_and_why(api: RunningApi) 
     assert by_name["public::embedded::twice::add"]["reason"] == "default executor"
     only = viewer.get(f"{ROUTING}/tasks", params={"executor": "workers"}).json()["tasks"]
     assert [each["name"] for each in only] == ["fit"]
+    named = viewer.get(f"{ROUTING}/tasks", params={"q": "TRAIN::f"}).json()["tasks"]
+    assert [each["task"] for each in named] == ["public::embedded::train::fit"]
+    first = viewer.get(f"{ROUTING}/tasks", params={"q": "add", "limit": 1}).json()
+    other = viewer.get(f"{ROUTING}/tasks", params={"q": "fit", "cursor": first["next"]})
+    assert problem(other) == (400, "foreign_cursor")
+
+
+def test_a_malformed_rule_is_named_by_its_number(api: RunningApi) -> None:
+    rules = [{"pattern": "**", "executor": "default"}, {"pattern": "a::***", "executor": "default"}]
+    answer = api.client("viewer").post(f"{ROUTING}/validate", json={"rules": rules})
+    assert problem(answer) == (422, "malformed_pattern") and answer.json()["rule"] == 2
 
 
 def test_shadow_attempts_that_differ_are_kept_with_both_answers(api: RunningApi) -> None:
@@ -87,6 +98,7 @@ def test_shadow_attempts_that_differ_are_kept_with_both_answers(api: RunningApi)
     difference = report["differences"][0]
     assert difference["run_id"] == run and difference["real"]["status"] == "completed"
     assert difference["real"]["output"] != difference["shadow"]["output"]
+    assert (difference["task"], difference["executor"]) == ("public::embedded::guessed::guess", "process")
 
 
 def test_a_what_if_is_summed_up_by_task(api: RunningApi) -> None:
@@ -198,3 +210,30 @@ def test_the_configuration_has_the_origin_of_each_value_and_no_secrets(
     assert by_key["server.max_streams"] == (7, "turnout.toml")
     assert by_key["database"][1].endswith("TURNOUT_DATABASE")
     assert by_key["server.threads"][1] == "default" and isinstance(by_key["server.threads"][0], int)
+
+
+def test_a_run_tells_how_it_was_started(api: RunningApi) -> None:
+    viewer, operator = api.client("viewer"), api.client("operator")
+
+    def trigger(run_id: str) -> dict[str, Any]:
+        listed = viewer.get(RUNS, params={"limit": 1_000}).json()["runs"]
+        told: dict[str, Any] = viewer.get(f"{RUNS}/{run_id}").json()["trigger"]
+        assert [each["trigger"] for each in listed if each["id"] == run_id] == [told]
+        return told
+
+    asked = started(api, "twice", n=1)
+    assert trigger(asked) == {"kind": "api", "name": "operator"}
+    again = operator.post(f"{RUNS}/{asked}/rerun", json={"from_task": "add"}).json()["run"]["id"]
+    assert trigger(again) == {"kind": "rerun", "run_id": asked}
+    body = {"workflow": "twice", "input": {"n": 1}}
+    command = operator.post(RUNS, json=body, headers={"User-Agent": "turnout-cli"}).json()["run"]["id"]
+    assert trigger(command) == {"kind": "cli", "name": "operator"}
+    family = started(api, "family", n=1)
+    (child,) = viewer.get(f"{RUNS}/{family}/children").json()["runs"]
+    assert trigger(child["id"]) == {"kind": "parent", "run_id": family}
+    assert trigger(api.runner.submit(train, 1).id) == {"kind": "program"}
+    hook = api.client("author").post("/api/v1/hooks", json={"name": "shop", "workflow": "twice"}).json()
+    delivered = api.client().post(hook["path"], json={"n": 3}).json()["run_id"]
+    assert trigger(delivered) == {"kind": "webhook", "name": "shop"}
+    keyed = api.client().post(hook["path"], json={"n": 3}, headers={"Idempotency-Key": "order-7"}).json()["run_id"]
+    assert trigger(keyed) == {"kind": "webhook", "name": "shop", "key": "order-7"}

@@ -87,6 +87,7 @@ const workers = createRoute({
 const orchestration = createRoute({
   getParentRoute: () => shell,
   path: "/orchestration",
+  validateSearch: (search): TabSearch => tabSearch(search),
   component: lazyRouteComponent(() => import("@/pages/orchestration/OrchestrationPage"), "OrchestrationPage"),
 });
 const schedules = createRoute({

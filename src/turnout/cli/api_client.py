@@ -13,6 +13,7 @@ import msgspec
 
 from turnout.cli.problem_errors import error_of
 from turnout.errors import InvalidTarget, ServerUnavailable
+from turnout.model.run_triggers import CLI_AGENT
 from turnout.runner.server_access import ServerAccess
 
 T = TypeVar("T")
@@ -114,7 +115,7 @@ class ApiClient:
         return f"{self._parts.path}{API}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
 
     def _headers(self, content: bytes | None) -> dict[str, str]:
-        headers = {"Accept": "application/json"}
+        headers = {"Accept": "application/json", "User-Agent": CLI_AGENT}
         if content is not None:
             headers["Content-Type"] = "application/json"
         if self._token is not None:

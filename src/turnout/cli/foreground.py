@@ -22,6 +22,7 @@ from turnout.cli.output import print_json, print_line, stdout_for_json
 from turnout.cli.watch import follow
 from turnout.cli.watched_run import WatchedRun
 from turnout.errors import RunError, StoreError
+from turnout.model.run_triggers import CLI
 from turnout.model.spec import WorkflowSpec
 from turnout.model.types import to_json_value as json_value
 from turnout.orchestration.settings import EngineSettings
@@ -87,6 +88,7 @@ def foreground_runner(
                     drives=drives,
                     settings=without_echo(config.orchestration or EngineSettings()),
                     on_output=queue.put,
+                    origin=CLI,
                 )
             )
         yield Foreground(runner, queue, interrupt, as_json, warnings)

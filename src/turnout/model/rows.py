@@ -105,6 +105,9 @@ class NewRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     parent_attempt: int = 0
     depth: int = 0
     """The number of its ancestors."""
+    origin: str | None = None
+    """How it was handed in, as ``model/run_triggers.py`` writes it; None where other columns or the decision of a
+    schedule say it, and for programs."""
 
 
 class HistoryRow(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -54,6 +54,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     reuse: Sequence[TaskRow] = ()
     rerun_of: str | None = None
     parent: ParentTask | None = None
+    origin: str | None = None
+    """How the run is handed in, as ``model/run_triggers.py`` writes it."""
     unowned: bool = False
     """True: it is stored for any orchestrator, and not started here at once."""
     answered: bool = True
@@ -111,6 +113,7 @@ class RunRequests:
             parent_pos=None if parent is None else parent.pos,
             parent_attempt=0 if parent is None else parent.attempt,
             depth=0 if parent is None else parent.depth,
+            origin=request.origin,
         )
         limits = self._limits(request) if request.graph.has_limits else ()
         warnings = self._warnings(request, new)

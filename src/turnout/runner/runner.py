@@ -232,6 +232,7 @@ class Runner(Submitting):
         schedules: bool | None = None,
         definitions: DefinitionSettings | None = None,
         notifications: NotificationSettings | None = None,
+        origin: str | None = None,
         config: ConfigSource = True,
         handle_sigterm: bool = True,
     ) -> None:
@@ -258,6 +259,7 @@ class Runner(Submitting):
                 schedules=schedules,
                 definitions=definitions,
                 notifications=notifications,
+                origin=origin,
             )
         )
         super().__init__(core)

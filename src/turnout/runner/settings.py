@@ -73,6 +73,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     """True: it decides the due times of the schedules of its workflows, polls their triggers, and starts the runs."""
     definitions: DefinitionSettings | None = None
     """How stored workflow definitions are used; None: they are not."""
+    origin: str | None = None
+    """How its runs are handed in, as it is stored with them; None: by a program."""
     limits: Mapping[str, LimitSize] = {}
     """The configured sizes of limits, by their declared names."""
     source: Config | None = None

@@ -38,13 +38,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What the key stands for, if that is more than the input, such as the whole body of a webhook's delivery."""
     priority: int = 0
     timeout: float | None = None
+    origin: str | None = None
+    """How the run is handed in, as ``model/run_triggers.py`` writes it; None: as the Runner is configured."""
     answered: bool = True
     """False: the caller cannot use a refusal because a hub is not up. The run is stored, and its tasks wait."""
 
     @classmethod
-    def of(cls, key: str | None, priority: int, timeout: Duration | None) -> Options:
+    def of(cls, key: str | None, priority: int, timeout: Duration | None, origin: str | None = None) -> Options:
         """Returns the options with the timeout in seconds."""
-        return cls(key=key, priority=priority, timeout=None if timeout is None else seconds(timeout, "timeout"))
+        limit = None if timeout is None else seconds(timeout, "timeout")
+        return cls(key=key, priority=priority, timeout=limit, origin=origin)
 
 
 DEFAULTS = Options()
@@ -138,6 +141,7 @@ class Submitter:
                 key_content=options.key_content,
                 priority=options.priority,
                 timeout=options.timeout if options.timeout is not None else graph.spec.timeout,
+                origin=options.origin or self._config.origin,
                 unowned=enqueue,
                 answered=options.answered,
             )

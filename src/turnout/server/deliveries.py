@@ -21,6 +21,7 @@ from turnout.errors import (
     WorkflowNotFound,
 )
 from turnout.model.access import digest_of
+from turnout.model.run_triggers import webhook_origin
 from turnout.model.secret_reference import SecretReference
 from turnout.model.values import load_json
 from turnout.model.webhook_signature import verify
@@ -109,6 +110,7 @@ class Deliveries:
         options = Options(
             key=None if delivery is None else delivery_key(webhook.id, delivery),
             key_content=msgspec.json.encode(content, order="deterministic"),
+            origin=webhook_origin(webhook.id),
             answered=False,
         )
         given = mapped_input(webhook, content, _parameters(definition))

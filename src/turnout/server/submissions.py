@@ -22,9 +22,9 @@ MAX_WAIT = 300.0
 """Seconds that a request may wait for the end of a run."""
 
 
-def start_request(core: Core, data: StartRequest, key: str | None, *, enqueue: bool) -> Submission:
+def start_request(core: Core, data: StartRequest, key: str | None, *, origin: str, enqueue: bool) -> Submission:
     """Returns the checked submission of a run. Blocks."""
-    options = Options.of(checked_key(key), data.priority, data.timeout)
+    options = Options.of(checked_key(key), data.priority, data.timeout, origin)
     return core.submitter.request_named(named_definition(core, data.workflow), data.input, options, enqueue=enqueue)
 
 

@@ -18,7 +18,7 @@ decode_labels = msgspec.json.Decoder(dict[str, str]).decode
 _RUN_STATES = {str(state): state for state in RunState}
 _TASK_STATES = {str(state): state for state in TaskState}
 
-RUN_COLUMNS = 24
+RUN_COLUMNS = 25
 TASK_COLUMNS = 25
 
 
@@ -33,8 +33,8 @@ def canonical(run_id: str) -> str | None:
 def stored_run(row: tuple[Any, ...]) -> StoredRun:
     """Returns a run from the columns of the blocks ``run`` and ``take_runs``."""
     run_id, workflow, version, input, created_at, key, digest, priority, timeout = row[:9]
-    rerun_of, parent_run, parent_pos, parent_attempt, depth = row[9:14]
-    state, reason, error, started_at, finished_at, owner, epoch, seq, last, age = row[14:RUN_COLUMNS]
+    rerun_of, parent_run, parent_pos, parent_attempt, depth, origin = row[9:15]
+    state, reason, error, started_at, finished_at, owner, epoch, seq, last, age = row[15:RUN_COLUMNS]
     return StoredRun(
         new=NewRun(
             run_id=run_id,
@@ -51,6 +51,7 @@ def stored_run(row: tuple[Any, ...]) -> StoredRun:
             parent_pos=parent_pos,
             parent_attempt=parent_attempt,
             depth=depth,
+            origin=origin,
         ),
         row=RunRow(
             state=_RUN_STATES[state],

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from turnout.model.run_triggers import ScheduledRun
 from turnout.model.schedule_decisions import REMOVED, SUPERSEDED, Decided, Outcome, Turn
 from turnout.model.schedule_rows import (
     DecisionKind,
@@ -172,6 +173,13 @@ class Schedules:
         if schedule_id is None:
             return [_decision(row) for row in self._database.read("decisions_of_all", **given)]
         return [_decision(row) for row in self._database.read("schedule_decisions", schedule=schedule_id, **given)]
+
+    def scheduled_runs(self, run_ids: Sequence[str]) -> dict[str, ScheduledRun]:
+        rows = self._database.read("scheduled_runs", runs=json_list(run_ids)) if run_ids else []
+        return {
+            str(run_id): ScheduledRun(schedule_id=schedule, name=name, kind=kind, due_at=due_at, actor=actor)
+            for run_id, schedule, name, kind, due_at, actor in rows
+        }
 
     def fired_due_times(self, schedule_id: int, first: float, last: float) -> frozenset[float]:
         given = {"schedule": schedule_id, "first": float(first), "last": float(last)}

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, call, type Schemas } from "./client";
+import { completeUntil, extended } from "./history";
 import type { paths } from "./schema";
 
 type Query<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Found } } }
@@ -246,13 +247,60 @@ export function workerQuery(id: string) {
 }
 
 export const routingQuery = queryOptions({
-  queryKey: ["routing"],
+  queryKey: ["routing", "rules"],
   queryFn: ({ signal }) => call(api.GET("/api/v1/routing", { signal })),
+  refetchInterval: 10_000,
 });
 
+export type RoutedFilter = Omit<Query<"/api/v1/routing/tasks">, "cursor">;
+
+/** The tasks of all workflows, with where each goes. */
+export function routedTasksQuery(filter: RoutedFilter = {}) {
+  return infiniteQueryOptions({
+    queryKey: ["routing", "tasks", filter],
+    queryFn: ({ signal, pageParam }) =>
+      call(api.GET("/api/v1/routing/tasks", { signal, params: { query: { ...filter, cursor: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export const shadowsQuery = queryOptions({
+  queryKey: ["routing", "shadows"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/routing/shadows", { signal })),
+  refetchInterval: 5_000,
+});
+
+export const executorsQuery = queryOptions({
+  queryKey: ["executors"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/executors", { signal })),
+  refetchInterval: 5_000,
+});
+
+/** The tasks of open runs that run in an executor, or wait for it. */
+export function openTasksQuery(executor: string, limit = 100) {
+  return queryOptions({
+    queryKey: ["tasks", "open", executor, limit],
+    queryFn: ({ signal }) => call(api.GET("/api/v1/tasks", { signal, params: { query: { executor, limit } } })),
+    refetchInterval: 5_000,
+  });
+}
+
 export const orchestrationQuery = queryOptions({
-  queryKey: ["orchestration"],
-  queryFn: ({ signal }) => call(api.GET("/health/orchestration", { signal })),
+  queryKey: ["orchestration", "now"],
+  queryFn: ({ signal }) => call(api.GET("/api/v1/orchestration", { signal })),
+  refetchInterval: 5_000,
+});
+
+/** The last hour of the orchestrator of this server: read whole once, and then what is new. */
+export const orchestrationHistoryQuery = queryOptions({
+  queryKey: ["orchestration", "history"],
+  queryFn: async ({ signal, client, queryKey }) => {
+    const known = client.getQueryData<Schemas["OrchestrationHistory"]>(queryKey);
+    const query = { since: completeUntil(known) };
+    return extended(known, await call(api.GET("/api/v1/orchestration/history", { signal, params: { query } })));
+  },
   refetchInterval: 5_000,
 });
 

@@ -3173,6 +3173,8 @@ export interface components {
             started_at?: number | null;
             state: components["schemas"]["RunState"];
             timeout?: number | null;
+            /** @description How it was started. Events and answers to changes do not have it. */
+            trigger?: components["schemas"]["RunTrigger"] | null;
             /** @description The version of the workflow that the run keeps. */
             version: string;
             /** @description The full name, `tenant::package::workflow`. */
@@ -3215,6 +3217,8 @@ export interface components {
                 [key: string]: number;
             };
             timeout?: number | null;
+            /** @description How it was started. Events and answers to changes do not have it. */
+            trigger?: components["schemas"]["RunTrigger"] | null;
             /** @description The version of the workflow that the run keeps. */
             version: string;
             /** @description The full name, `tenant::package::workflow`. */
@@ -3307,6 +3311,33 @@ export interface components {
          * @enum {string}
          */
         RunState: "pending" | "running" | "paused" | "cancelling" | "completed" | "failed" | "cancelled";
+        /**
+         * RunTrigger
+         * @description The way in which a run was started.
+         */
+        RunTrigger: {
+            /** @description The name of the token that asked the schedule for it. */
+            actor?: string | null;
+            /**
+             * @description `manual`: the schedule was fired by a request. `backfill`: a due time of the past was asked for.
+             * @enum {null|string}
+             */
+            decision?: "due" | "manual" | "backfill" | null;
+            /** @description The due time of the schedule, in seconds since 1970. */
+            due_at?: number | null;
+            /** @description The key of the event, or the id of the delivery. */
+            key?: string | null;
+            /**
+             * @description `web`: in the web interface. `program`: by a program with a Runner, or in a time when that was not stored.
+             * @enum {string}
+             */
+            kind: "api" | "web" | "cli" | "program" | "schedule" | "trigger" | "webhook" | "parent" | "rerun";
+            /** @description The name of the token, the schedule, the trigger or the webhook. */
+            name?: string | null;
+            /** @description The parent run, or the run that is repeated. */
+            run_id?: string | null;
+            schedule_id?: number | null;
+        };
         /**
          * SchedulePage
          * @description Schedules by id.
@@ -3401,9 +3432,13 @@ export interface components {
         ShadowComparison: {
             at: number;
             attempt: number;
+            /** @description The executor of the shadow attempt. */
+            executor: string;
             real: components["schemas"]["ShadowAnswer"];
             run_id: string;
             shadow: components["schemas"]["ShadowAnswer"];
+            /** @description The full name. */
+            task: string;
             task_id: string;
         };
         /**
@@ -5985,6 +6020,8 @@ export interface operations {
                 executor?: string | null;
                 /** @description Entries of one page at most. */
                 limit?: number;
+                /** @description Part of the full name of the task. */
+                q?: string | null;
             };
             header?: never;
             path?: never;

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { visible } from "@/lib/ansi";
 import { cx } from "@/lib/cx";
 import { excerpt, lineDiff } from "@/lib/lineDiff";
 import { counted } from "@/lib/numbers";
@@ -29,7 +30,7 @@ export function TextDiff({ before, after, label }: { before: string; after: stri
                 {SIGNS[line.kind]}
               </span>
               <span className="sr-only">{WORDS[line.kind]}</span>
-              <span className="whitespace-pre pr-3 [unicode-bidi:isolate]">{line.text}</span>
+              <span className="whitespace-pre pr-3 [unicode-bidi:isolate]">{visible(line.text)}</span>
             </div>
           </div>
         ))}

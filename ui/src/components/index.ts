@@ -1,4 +1,5 @@
 export { Badge, StateBadge, StateDot } from "./Badge";
+export { BreakerBadge } from "./BreakerBadge";
 export { Button, ButtonLink } from "./Button";
 export { Card } from "./Card";
 export { CopyButton } from "./CopyButton";
@@ -7,9 +8,12 @@ export { Code, EmptyState } from "./EmptyState";
 export { ErrorBox } from "./ErrorBox";
 export { Checkbox, Input, Select, TextArea } from "./Field";
 export { Icon, type IconName } from "./Icon";
+export { Labels } from "./Labels";
 export { Menu, type MenuItem } from "./Menu";
+export { Meter } from "./Meter";
 export { PageHeader } from "./PageHeader";
 export { Panel } from "./Panel";
+export { RunTrigger, ShortTrigger } from "./RunTrigger";
 export { Skeleton, SkeletonLines } from "./Skeleton";
 export { StateStrip } from "./StateStrip";
 export { type Column, Table } from "./Table";

@@ -15,3 +15,8 @@ export function compact(value: number): string {
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${whole(count)} ${count === 1 ? noun : plural}`;
 }
+
+/** Returns a share from 0 to 1 as a whole number of percent. */
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

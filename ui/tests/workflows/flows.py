@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 
 from turnout import TaskInfo, injected, task, workflow
@@ -104,3 +105,14 @@ def train(epochs: int) -> int:
 def training(epochs: int = 3) -> int:
     """Needs a worker with a label that none has."""
     return train(epochs)
+
+
+@task
+def draw() -> float:
+    return random.random()
+
+
+@workflow
+def luck() -> float:
+    """Answers something else each time, so that a shadow of it differs."""
+    return draw()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from turnout.model.run_triggers import ScheduledRun
 from turnout.model.schedule_decisions import Outcome, Turn
 from turnout.model.schedule_rows import (
     DecisionKind,
@@ -98,6 +99,10 @@ class ScheduleStore(Protocol):
     ) -> list[DecisionRow]:
         """Returns decisions of a schedule, or with None of all, newest first; ``before`` is the last id of the previous
         page."""
+        ...
+
+    def scheduled_runs(self, run_ids: Sequence[str]) -> dict[str, ScheduledRun]:
+        """Returns the decisions of schedules that started these runs, by run; others are left out."""
         ...
 
     def fired_due_times(self, schedule_id: int, first: float, last: float) -> frozenset[float]:

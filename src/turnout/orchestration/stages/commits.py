@@ -199,7 +199,7 @@ class Commits:
         if holder is None:
             self._shadows.metrics.without_room += 1
         else:
-            self._shadows.expect(event)
+            self._shadows.expect(event, key)
             dispatches.setdefault(key, []).append(msgspec.structs.replace(event, shadow=True, holder=holder))
 
     def _cancel_attempt(self, owned: ActiveRun, pos: int) -> None:

@@ -55,9 +55,22 @@ class ShadowComparison(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     run_id: str
     task_id: str
+    task: str
+    """The full name."""
+    executor: str
+    """The executor of the shadow attempt."""
     attempt: int
     real: ShadowAnswer
     shadow: ShadowAnswer
+
+
+class ExpectedPair(msgspec.Struct):
+    """A real attempt and its shadow, of which at most one has answered."""
+
+    task: str
+    executor: str
+    first: ExecutionResult | None = None
+    """The result that arrived first."""
 
 
 class Shadows:
@@ -66,28 +79,30 @@ class Shadows:
 
     def __init__(self) -> None:
         self.differences: deque[ShadowComparison] = deque(maxlen=MAX_KEPT_DIFFERENCES)
-        self.expected: OrderedDict[tuple[str, int], ExecutionResult | None] = OrderedDict()
-        """By task and attempt: the result that arrived first, or None."""
+        self.expected: OrderedDict[tuple[str, int], ExpectedPair] = OrderedDict()
+        """By task and attempt."""
         self.metrics = ShadowMetrics()
 
-    def expect(self, event: TaskReadyEvent) -> None:
-        self.expected[event.task_id, event.attempt] = None
+    def expect(self, event: TaskReadyEvent, executor: str) -> None:
+        """Keeps that this attempt has a shadow, in the executor with this key."""
+        self.expected[event.task_id, event.attempt] = ExpectedPair(event.task_name, executor)
         while len(self.expected) > MAX_REMEMBERED:
             self.expected.popitem(last=False)
             self.metrics.forgotten += 1
 
     def compare(self, result: ExecutionResult) -> None:
         key = (result.task_id, result.attempt)
-        if key not in self.expected:
+        pair = self.expected.get(key)
+        if pair is None:
             return
-        other = self.expected[key]
+        other = pair.first
         if other is None or other.shadow is result.shadow:
-            self.expected[key] = result
+            pair.first = result
             return
         del self.expected[key]
-        self._record(*((other, result) if result.shadow else (result, other)))
+        self._record(pair, *((other, result) if result.shadow else (result, other)))
 
-    def _record(self, real: ExecutionResult, shadow: ExecutionResult) -> None:
+    def _record(self, pair: ExpectedPair, real: ExecutionResult, shadow: ExecutionResult) -> None:
         if NO_ANSWER & {real.status, shadow.status}:
             self.metrics.unanswered += 1
             return
@@ -100,6 +115,8 @@ class Shadows:
                 at=time.time(),
                 run_id=real.run_id,
                 task_id=real.task_id,
+                task=pair.task,
+                executor=pair.executor,
                 attempt=real.attempt,
                 real=_answer(real),
                 shadow=_answer(shadow),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 from litestar import Controller, get
-from litestar.params import Parameter
+from litestar.params import Parameter, QueryParameter
 
 from turnout.dispatcher.placement import decide
 from turnout.dispatcher.routing import Router
@@ -61,14 +61,18 @@ class DispatchController(Controller):
         self,
         context: Context,
         executor: Annotated[str | None, Parameter(max_length=400, description="Only tasks that go there.")] = None,
+        part: Annotated[
+            str | None, QueryParameter(name="q", max_length=400, description="Part of the full name of the task.")
+        ] = None,
         limit: Limit = 100,
         cursor: Cursor = None,
     ) -> RoutedTasks:
         """Every task of the workflows that this server has, with the executor that a new run would send it to and the
         reason, by the function that decides it. Rules for a share of runs are not applied. A page ends at a workflow
         and may have a few tasks more than the limit, or fewer, if many tasks go elsewhere."""
-        after = last_entry(cursor, "routed_tasks", executor)
-        return await context.in_thread(_page, context, executor, limit, after)
+        wanted = _Wanted(executor, (part or "").casefold())
+        after = last_entry(cursor, "routed_tasks", wanted)
+        return await context.in_thread(_page, context, wanted, limit, after)
 
     @get(
         "/shadows",
@@ -87,6 +91,8 @@ class DispatchController(Controller):
                         at=1_760_000_000.0,
                         run_id=RUN_ID,
                         task_id=f"{RUN_ID}/0",
+                        task="public::ml::train::fit",
+                        executor="workers",
                         attempt=1,
                         real=ShadowAnswer("completed", "42"),
                         shadow=ShadowAnswer("completed", "43"),
@@ -105,7 +111,17 @@ class DispatchController(Controller):
         )
 
 
-def _page(context: ServerContext, executor: str | None, limit: int, after: str | None) -> RoutedTasks:
+class _Wanted(msgspec.Struct, frozen=True):
+    """The conditions of a list."""
+
+    executor: str | None
+    part: str
+
+    def covers(self, routed: RoutedTask) -> bool:
+        return self.executor in (None, routed.executor) and self.part in routed.task.casefold()
+
+
+def _page(context: ServerContext, wanted: _Wanted, limit: int, after: str | None) -> RoutedTasks:
     dispatcher = dispatcher_of(context)
     settings, router = dispatcher.settings, Router(dispatcher.routing)
     found: list[RoutedTask] = []
@@ -123,8 +139,8 @@ def _page(context: ServerContext, executor: str | None, limit: int, after: str |
                 routed = routed_task(definition.spec, task, None, error.message)
             else:
                 routed = routed_task(definition.spec, task, made, made.reason)
-            if executor in (None, routed.executor):
+            if wanted.covers(routed):
                 found.append(routed)
         if (len(found) >= limit or looked_at >= MAX_LOOKED_AT) and name != names[-1]:
-            return RoutedTasks(tasks=found, next=cursor_of("routed_tasks", executor, name))
+            return RoutedTasks(tasks=found, next=cursor_of("routed_tasks", wanted, name))
     return RoutedTasks(tasks=found)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from asyncio import wrap_future
+from functools import partial
 from typing import Annotated, Any
 
-from litestar import Response, delete, post
+from litestar import Request, Response, delete, post
 from litestar.params import JSONBody, Parameter
 
 from turnout.runner.open_runs import driver_of
@@ -26,6 +27,7 @@ from turnout.server.context import ServerContext
 from turnout.server.dependencies import Context
 from turnout.server.guards import UNBOUNDED
 from turnout.server.responses import Responses, answers
+from turnout.server.run_origin import origin_of
 from turnout.server.submissions import MAX_WAIT, checked_key, start_request, submit
 
 KEY = ("bad_idempotency_key", "idempotency_conflict")
@@ -75,13 +77,17 @@ class RunControl(BulkControl):
         responses=_start_answers(*START, takes_body=True),
     )
     async def start(
-        self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None, wait: Wait = None
+        self,
+        context: Context,
+        request: Request[Any, Any, Any],
+        data: JSONBody[StartRequest],
+        idempotency_key: IdempotencyKey = None,
+        wait: Wait = None,
     ) -> Response[StartedRun]:
         """Starts a run of a workflow by name, and answers once it is durable; with ``wait``, once it has ended, the
         time is over or the server stops."""
-        return _started(
-            await submit(context, lambda: start_request(context.core, data, idempotency_key, enqueue=False), wait)
-        )
+        start = partial(start_request, context.core, data, idempotency_key, origin=origin_of(request), enqueue=False)
+        return _started(await submit(context, start, wait))
 
     @post(
         "/enqueue",
@@ -91,10 +97,15 @@ class RunControl(BulkControl):
         responses=_start_answers(*START, takes_body=True),
     )
     async def enqueue(
-        self, context: Context, data: JSONBody[StartRequest], idempotency_key: IdempotencyKey = None
+        self,
+        context: Context,
+        request: Request[Any, Any, Any],
+        data: JSONBody[StartRequest],
+        idempotency_key: IdempotencyKey = None,
     ) -> Response[StartedRun]:
         """Stores a run without an owner: any orchestrator on the database that has its code claims it."""
-        return _started(await submit(context, lambda: start_request(context.core, data, idempotency_key, enqueue=True)))
+        start = partial(start_request, context.core, data, idempotency_key, origin=origin_of(request), enqueue=True)
+        return _started(await submit(context, start))
 
     @post(
         "/{run_id:str}/cancel",

@@ -33,6 +33,7 @@ from turnout.server.dependencies import Context
 from turnout.server.guards import requires
 from turnout.server.positions import position_behind
 from turnout.server.responses import RUN_ID, answers
+from turnout.server.run_triggers import triggers_of
 from turnout.server.value_responses import Download, value_answers, value_response
 
 
@@ -100,7 +101,8 @@ class RunsController(RunControl):
             run = find(context, run_id)
             counted = context.store.task_counts([run.new.run_id]).get(run.new.run_id, [])
             tasks = {state: count for state, count, _ in counted}
-            return run_detail_of(run, driver_of(context.store, run), tasks, position_behind(run))
+            (trigger,) = triggers_of(context.store, [run])
+            return run_detail_of(run, driver_of(context.store, run), trigger, tasks, position_behind(run))
 
         return await context.in_thread(read)
 
@@ -223,4 +225,5 @@ def _page(context: ServerContext, wanted: RunFilter, limit: int, before: str | N
 
 def _shown(context: ServerContext, found: list[StoredRun]) -> RunPage:
     drivers = drivers_of(context.store, found)
-    return RunPage(runs=[run_of(run, driver) for run, driver in zip(found, drivers, strict=True)])
+    triggers = triggers_of(context.store, found)
+    return RunPage(runs=[run_of(*each) for each in zip(found, drivers, triggers, strict=True)])

@@ -32,7 +32,7 @@ HISTORY_COLUMNS = ("history_ids", "history_seqs", "moves")
 INSERT_COLUMNS = (
     *("run_ids", "run_epochs", "run_owners", "run_states", "run_seqs", "run_reasons", "run_errors", "run_started"),
     *("run_finished", "moves", "workflows", "versions", "inputs", "created", "keys", "digests", "run_priorities"),
-    *("timeouts", "reruns", "parents", "parent_positions", "parent_attempts", "depths"),
+    *("timeouts", "reruns", "parents", "parent_positions", "parent_attempts", "depths", "origins"),
 )
 WAITING_COLUMNS = ("waiting_ids", "waiting_epochs", "waiting_positions", "waiting_names", "waiting_priorities")
 BEGUN_COLUMNS = (

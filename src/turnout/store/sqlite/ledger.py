@@ -36,15 +36,15 @@ from turnout.store.sqlite.rows import (
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
 _FREE_TEXT = {
-    "insert_runs": (1, 6, 14, 16, 17),
+    "insert_runs": (1, 6, 14, 16, 17, 23),
     "insert_waiting": (3,),
     "insert_begun": (3, 7, 9),
     "start_tasks": (6,),
     "complete_tasks": (4,),
     "insert_history": (2,),
 }
-"""Columns with text of users, in the statements that take most rows: workflows, inputs, keys, reasons, errors, names,
-decisions, outputs, moves."""
+"""Columns with text of users, in the statements that take most rows: workflows, inputs, keys, reasons, errors, origins,
+names, decisions, outputs, moves."""
 _LARGE = 1024 * 1024
 """Characters of text in a batch above which its largest rows go one by one."""
 

@@ -104,7 +104,7 @@ def new_run(write: RunWrite, now: float) -> Values:
         new.parent_attempt,
         new.depth,
         *_plain((owner, new.key, new.timeout, run.reason, _error(run.error))),
-        *_plain((new.rerun_of, new.parent_run, new.parent_pos, run.started_at, run.finished_at)),
+        *_plain((new.rerun_of, new.parent_run, new.parent_pos, run.started_at, run.finished_at, new.origin)),
     )
 
 

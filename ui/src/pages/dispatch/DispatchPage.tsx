@@ -1,59 +1,59 @@
 import { useQuery } from "@tanstack/react-query";
-import type { Schemas } from "@/api/client";
-import { routingQuery } from "@/api/queries";
-import { Badge, type Column, EmptyState, Table } from "@/components";
-import { ListPage } from "@/pages/ListPage";
+import { getRouteApi } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
+import { executorsQuery, routingQuery } from "@/api/queries";
+import { PageHeader, SkeletonLines, Tabs } from "@/components";
+import { useTitle } from "@/lib/title";
+import { ExecutorsTab } from "./ExecutorsTab";
+import { Origin } from "./Origin";
+import { RoutedTasksTab } from "./RoutedTasksTab";
+import { RulesTab } from "./RulesTab";
+import { ShadowsTab } from "./ShadowsTab";
 
-type Rule = Schemas["Rule"];
+const RuleEditor = lazy(() => import("./RuleEditor").then((module) => ({ default: module.RuleEditor })));
 
-const COLUMNS: Column<Rule>[] = [
-  {
-    key: "pattern",
-    header: "Tasks",
-    cell: (rule) => <span className="foreign font-mono text-xs">{rule.pattern}</span>,
-  },
-  { key: "executor", header: "Executor", cell: (rule) => <Badge tone="run">{rule.executor}</Badge> },
-  {
-    key: "labels",
-    header: "Labels",
-    phone: false,
-    cell: (rule) =>
-      Object.entries(rule.labels ?? {}).map(([label, value]) => <Badge key={label}>{`${label}=${value}`}</Badge>),
-  },
-  {
-    key: "share",
-    header: "Share",
-    width: "5rem",
-    align: "end",
-    cell: (rule) => (rule.shadow ? "shadow" : rule.percent == null ? "all" : `${rule.percent} %`),
-  },
-];
+const route = getRouteApi("/shell/dispatch");
 
-/** The routing rules in force. */
+const TABS = ["rules", "tasks", "executors", "shadows"] as const;
+
+/** Where tasks go and why: the rules and their editor, every known task, the executors, and shadow comparisons. */
 export function DispatchPage() {
+  useTitle("Dispatch");
   const routing = useQuery(routingQuery);
-  const { data } = routing;
+  const executors = useQuery(executorsQuery);
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const active = TABS.find((each) => each === search.tab) ?? "rules";
+  const go = (to: typeof search) => void navigate({ search: to, replace: true, resetScroll: false });
+  const rules = routing.data?.routing.rules?.length;
   return (
-    <ListPage
-      title="Dispatch"
-      about={
-        data &&
-        `The default executor is ${data.routing.default_executor ?? "default"}; the rules come from the ${data.origin}.`
-      }
-      error={data === undefined ? routing.error : null}
-      onRetry={() => void routing.refetch()}
-    >
-      <Table
-        label="Routing rules"
-        columns={COLUMNS}
-        rows={data && ((data.routing.rules ?? []) as Rule[])}
-        rowKey={(rule) => `${rule.pattern} ${rule.executor} ${rule.percent}`}
-        empty={
-          <EmptyState icon="dispatch" title="No rules">
-            Every task goes to the default executor, unless it asks for another one itself.
-          </EmptyState>
-        }
-      />
-    </ListPage>
+    <>
+      <PageHeader title="Dispatch" about={routing.data && <Origin routing={routing.data} />} />
+      <Tabs
+        label="Dispatch"
+        tabs={[
+          { key: "rules", label: "Rules", count: rules },
+          { key: "tasks", label: "Where tasks go" },
+          { key: "executors", label: "Executors", count: executors.data?.executors.length },
+          { key: "shadows", label: "Shadow comparisons" },
+        ]}
+        active={active}
+        onChange={(tab) => go({ tab })}
+      >
+        {active === "rules" && search.view === "edit" && (
+          <Suspense fallback={<SkeletonLines lines={10} />}>
+            <RuleEditor onClose={() => go({})} />
+          </Suspense>
+        )}
+        {active === "rules" && search.view !== "edit" && <RulesTab onEdit={() => go({ tab: "rules", view: "edit" })} />}
+        {active === "tasks" && (
+          <RoutedTasksTab executor={search.task} onExecutor={(task) => go({ tab: "tasks", task })} />
+        )}
+        {active === "executors" && (
+          <ExecutorsTab chosen={search.task} onChoose={(task) => go({ tab: "executors", task })} />
+        )}
+        {active === "shadows" && <ShadowsTab />}
+      </Tabs>
+    </>
   );
 }

@@ -11,6 +11,7 @@ import {
   Icon,
   PageHeader,
   RelativeTime,
+  RunTrigger,
   SkeletonLines,
   StateBadge,
   StateDot,
@@ -116,7 +117,7 @@ function About({ run }: { run: Schemas["RunDetail"] }) {
           <CopyButton text={run.id} label="Copy the id" />
         </span>
         <span>
-          started by <Trigger run={run} />
+          started by <RunTrigger trigger={run.trigger} />
         </span>
         <RelativeTime at={run.created_at} />
         {run.started_at && (
@@ -129,19 +130,6 @@ function About({ run }: { run: Schemas["RunDetail"] }) {
       </span>
       <Counts tasks={run.tasks ?? {}} />
     </div>
-  );
-}
-
-function Trigger({ run }: { run: Schemas["RunDetail"] }) {
-  const other = run.parent_run ?? run.rerun_of;
-  if (!other) return <>a request</>;
-  return (
-    <>
-      {run.parent_run ? "a task of run " : "a rerun of "}
-      <Link to="/runs/$runId" params={{ runId: other }} className="font-mono text-accent-text underline">
-        {shortId(other)}
-      </Link>
-    </>
   );
 }
 

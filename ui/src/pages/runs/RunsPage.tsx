@@ -14,6 +14,7 @@ import {
   PageHeader,
   RelativeTime,
   Select,
+  ShortTrigger,
   StateBadge,
   Table,
 } from "@/components";
@@ -41,6 +42,16 @@ export const RUN_COLUMNS: Column<Run>[] = [
     cell: (run) => (
       <span className={cx("foreign", run.error ? "text-bad" : "text-ink-2")}>
         {run.error?.message ?? run.reason ?? ""}
+      </span>
+    ),
+  },
+  {
+    key: "trigger",
+    header: "Started by",
+    phone: false,
+    cell: (run) => (
+      <span className="text-ink-2 text-xs">
+        <ShortTrigger trigger={run.trigger} />
       </span>
     ),
   },

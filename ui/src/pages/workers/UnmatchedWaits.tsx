@@ -2,14 +2,14 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
 import { unmatchedQuery } from "@/api/queries";
-import { Badge, Card, ErrorBox, RelativeTime } from "@/components";
+import { Badge, Card, Code, ErrorBox, RelativeTime } from "@/components";
 import { lastSegment } from "@/lib/names";
 import { counted } from "@/lib/numbers";
 
 type Wait = Schemas["UnmatchedWait"];
 
 /** The tasks that wait although no worker could take them, and what the nearest one lacks. */
-export function UnmatchedWaits() {
+export function UnmatchedWaits({ address }: { address: string }) {
   const unmatched = useQuery(unmatchedQuery);
   if (unmatched.error && !unmatched.data) return <ErrorBox error={unmatched.error} />;
   const waits = unmatched.data?.waits ?? [];
@@ -39,14 +39,24 @@ export function UnmatchedWaits() {
                 {Object.entries(wait.labels).map(([label, value]) => (
                   <Badge key={label} tone="wait">{`${label}=${value}`}</Badge>
                 ))}
+                {Object.keys(wait.labels).length === 0 && <span className="foreign">the handler {wait.handler}</span>}
                 <span className="foreign">{lacking(wait)}</span>
               </div>
+              <p className="text-ink-3 text-xs">
+                A worker that would take it: <Code>{command(address, wait)}</Code>
+              </p>
             </li>
           ))}
         </ul>
       </Card>
     </div>
   );
+}
+
+/** Returns the command that starts a worker with the labels that a task needs. */
+function command(address: string, { labels }: Wait): string {
+  const given = Object.entries(labels).map(([label, value]) => ` --label '${label}=${value.replaceAll("'", "'\\''")}'`);
+  return `turnout worker --connect ${address} --import MODULE${given.join("")}`;
 }
 
 /** Returns what the nearest worker would have to have, in words. */

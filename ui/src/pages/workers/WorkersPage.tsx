@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
-import { workersQuery } from "@/api/queries";
-import { Badge, Code, type Column, EmptyState, Panel, Table } from "@/components";
+import { orchestrationQuery, workersQuery } from "@/api/queries";
+import { Badge, Code, type Column, EmptyState, Labels, Meter, Panel, Table } from "@/components";
+import { counted } from "@/lib/numbers";
 import { duration } from "@/lib/time";
 import { ListPage } from "@/pages/ListPage";
 import { UnmatchedWaits } from "./UnmatchedWaits";
@@ -36,9 +37,7 @@ const COLUMNS: Column<Worker>[] = [
     header: "Labels",
     cell: (worker) => (
       <span className="flex gap-1 overflow-hidden">
-        {Object.entries(worker.labels ?? {}).map(([label, value]) => (
-          <Badge key={label}>{`${label}=${value}`}</Badge>
-        ))}
+        <Labels labels={worker.labels} none="none" />
       </span>
     ),
   },
@@ -64,14 +63,25 @@ const COLUMNS: Column<Worker>[] = [
 function Load({ worker }: { worker: Worker }) {
   const [busy, room] = [worker.in_flight ?? 0, worker.capacity ?? 0];
   return (
-    <span className="flex items-center gap-2">
-      <span aria-hidden="true" className="h-1.5 flex-1 overflow-hidden rounded-full bg-idle-soft">
-        <span
-          className="block h-full bg-run-mark"
-          style={{ width: `${room > 0 ? Math.min(1, busy / room) * 100 : 0}%` }}
-        />
-      </span>
-      <span className="w-12 text-right text-xs">{`${busy} / ${room}`}</span>
+    <Meter share={room > 0 ? busy / room : 0} tone={room > 0 && busy >= room ? "wait" : "run"}>
+      {`${busy} / ${room}`}
+    </Meter>
+  );
+}
+
+/** The hubs that workers connect to. */
+function Hubs({ hubs, workers }: { hubs: readonly string[] | undefined; workers: number | undefined }) {
+  if (hubs === undefined || workers === undefined) return null;
+  if (hubs.length === 0) {
+    return (
+      <>
+        No server of this database has a hub: <Code>turnout server --hub tcp://0.0.0.0:8471</Code> opens one.
+      </>
+    );
+  }
+  return (
+    <span className="foreign">
+      {counted(workers, "worker")} connected to {counted(hubs.length, "hub")}: {hubs.join(", ")}
     </span>
   );
 }
@@ -79,6 +89,9 @@ function Load({ worker }: { worker: Worker }) {
 /** The workers that are connected, what each holds, and the tasks that none of them matches. */
 export function WorkersPage() {
   const workers = useQuery(workersQuery);
+  const orchestration = useQuery(orchestrationQuery);
+  const hubs = orchestration.data?.orchestrators.flatMap(({ hub }) => (hub ? [hub] : []));
+  const address = hubs?.[0] ?? "tcp://HOST:PORT";
   const { task: chosen } = route.useSearch();
   const navigate = route.useNavigate();
   const show = (id?: string) => void navigate({ search: id ? { task: id } : {}, replace: true });
@@ -88,6 +101,7 @@ export function WorkersPage() {
       <div className="min-w-0 flex-1">
         <ListPage
           title="Workers"
+          about={<Hubs hubs={hubs} workers={workers.data?.workers.length} />}
           error={workers.data === undefined ? workers.error : null}
           onRetry={() => void workers.refetch()}
         >
@@ -100,12 +114,13 @@ export function WorkersPage() {
             isSelected={(each) => each.id === chosen}
             empty={
               <EmptyState icon="workers" title="No worker is connected">
-                <Code>turnout worker --connect ADDRESS --import MODULE</Code> starts one; a server needs a hub for it.
+                <Code>{`turnout worker --connect ${address} --import MODULE`}</Code> starts one; a server needs a hub
+                for it.
               </EmptyState>
             }
           />
         </ListPage>
-        <UnmatchedWaits />
+        <UnmatchedWaits address={address} />
       </div>
       {chosen && (
         <Panel title={worker?.name ?? "Worker"} onClose={() => show()}>

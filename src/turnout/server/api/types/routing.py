@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.dispatcher.what_if import ChangedDecision
+from turnout.errors import InvalidRouting
 from turnout.model.events import DispatchDecision
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.orchestration.stages.results import ShadowComparison
@@ -45,11 +46,16 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     rules: Annotated[tuple[Rule, ...], Meta(max_length=MAX_RULES)] = ()
 
     def config(self) -> RoutingConfig:
-        """Returns the rules as the dispatcher takes them. Raises InvalidRouting for a rule that is malformed."""
-        rules = tuple(
-            RoutingRule(each.pattern, each.executor, each.labels, each.percent, each.shadow) for each in self.rules
-        )
-        return RoutingConfig(self.default_executor, rules)
+        """Returns the rules as the dispatcher takes them. Raises InvalidRouting, with the number of the rule, for one
+        that is malformed."""
+        return RoutingConfig(self.default_executor, tuple(map(_checked, range(1, len(self.rules) + 1), self.rules)))
+
+
+def _checked(number: int, rule: Rule) -> RoutingRule:
+    try:
+        return RoutingRule(rule.pattern, rule.executor, rule.labels, rule.percent, rule.shadow)
+    except InvalidRouting as error:
+        raise InvalidRouting(error.message, code=error.code, **(error.fields | {"rule": number})) from error
 
 
 class RoutingInForce(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -11,6 +11,7 @@ from turnout.model.driver import Driver
 from turnout.model.events import ErrorInfo
 from turnout.model.rerun import RerunPlan, RunsAgain
 from turnout.model.rows import StoredRun
+from turnout.model.run_triggers import RunTrigger
 from turnout.model.states import RunState, TaskState
 from turnout.model.validation import MAX_PRIORITY
 
@@ -49,6 +50,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     created_at: float
     started_at: float | None = None
     finished_at: float | None = None
+    trigger: RunTrigger | None = None
+    """How it was started. Events and answers to changes do not have it."""
 
 
 class RunDetail(Run, frozen=True, kw_only=True, omit_defaults=True):
@@ -216,14 +219,16 @@ class DeletedRuns(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
 
 
-def run_of(run: StoredRun, driver: Driver | None = None) -> Run:
+def run_of(run: StoredRun, driver: Driver | None = None, trigger: RunTrigger | None = None) -> Run:
     """Returns the run as it is shown."""
-    return Run(**_columns(run), driver=driver)
+    return Run(**_columns(run), driver=driver, trigger=trigger)
 
 
-def run_detail_of(run: StoredRun, driver: Driver, tasks: dict[TaskState, int], position: str) -> RunDetail:
+def run_detail_of(
+    run: StoredRun, driver: Driver, trigger: RunTrigger, tasks: dict[TaskState, int], position: str
+) -> RunDetail:
     size = len(run.new.input.encode())
-    return RunDetail(**_columns(run), driver=driver, tasks=tasks, input_bytes=size, position=position)
+    return RunDetail(**_columns(run), driver=driver, trigger=trigger, tasks=tasks, input_bytes=size, position=position)
 
 
 def preview_of(plan: RerunPlan) -> RerunPreview:

@@ -229,18 +229,20 @@ with new_run as materialized (
         :run_finished::double precision[], :moves::text[], :workflows::text[], :versions::text[], :inputs::text[],
         :created::double precision[], :keys::text[], :digests::text[], :run_priorities::integer[],
         :timeouts::double precision[], :reruns::uuid[], :parents::uuid[], :parent_positions::integer[],
-        :parent_attempts::integer[], :depths::integer[])
+        :parent_attempts::integer[], :depths::integer[], :origins::text[])
         as n(run_id, epoch, owner, state, seq, reason, error, started_at, finished_at, moves, workflow, version, input,
-            created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos, parent_attempt, depth)
+            created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos, parent_attempt, depth,
+            origin)
 ),
 inserted_run as (
     insert into run (id, workflow, version, state, owner, epoch, seq, input, input_digest, key, priority, timeout,
         reason, error, rerun_of, parent_run, parent_pos, parent_attempt, depth, created_at, submitted_at, started_at,
-        finished_at)
+        finished_at, origin)
     select n.run_id, n.workflow, n.version, n.state,
         case when n.state in ('completed', 'failed', 'cancelled') then null else n.owner end, n.epoch, n.seq,
         n.input, n.input_digest, n.key, n.priority, n.timeout, n.reason, n.error, n.rerun_of, n.parent_run,
-        n.parent_pos, n.parent_attempt, n.depth, n.created_at, :now, n.started_at, n.finished_at
+        n.parent_pos, n.parent_attempt, n.depth, n.created_at, :now, n.started_at, n.finished_at,
+        n.origin
     from new_run n
     -- A child is inserted while its parent's attempt runs. A scalar subquery is never turned into a scan of all tasks.
     where coalesce((select task.state = 'running' and task.attempt = n.parent_attempt from task

@@ -183,7 +183,7 @@ update run set
     state = case when state = 'pending' then 'running' else state end
 where id in {ids uuid}
 returning id, workflow, version, input, created_at, key, input_digest, priority,
-    timeout, rerun_of, parent_run, parent_pos, parent_attempt, depth,
+    timeout, rerun_of, parent_run, parent_pos, parent_attempt, depth, origin,
     state, reason, error, started_at, finished_at, owner, epoch, seq, null, :now - submitted_at, submitted_at, :now - started_at
 
 -- name: fence_tasks

@@ -1,7 +1,7 @@
 -- part: run_columns
 -- Those of stored_run, in their order.
 id, workflow, version, input, created_at, key, input_digest, priority, timeout, rerun_of, parent_run, parent_pos,
-    parent_attempt, depth,
+    parent_attempt, depth, origin,
     state, reason, error, started_at, finished_at,
     owner, epoch, seq, (select max(seq) from history_commit where run_id = run.id), :now - submitted_at
 

@@ -140,14 +140,20 @@ where id < :before and (:outcome = '' or outcome = :outcome)
 order by id desc
 limit :limit
 
+-- name: scheduled_runs
+select decision.run_id, decision.schedule_id, schedule.name, decision.kind, decision.due_at, decision.actor
+from schedule_decision as decision join schedule on schedule.id = decision.schedule_id
+where decision.run_id in {runs uuid}
+
 -- name: fired_due_times
 select due_at from schedule_decision
 where schedule_id = :schedule and kind <> 'manual' and outcome = 'fired' and due_at between :first and :last
 
 -- name: prune_decisions
+-- A decision stays as long as its run: it tells how that was started.
 delete from schedule_decision where id in (
     select id from schedule_decision as old where old.decided_at < :now - :age and (old.state = 'closed'
-        or old.state = 'open' and not exists (select 1 from run
-            where run.id = old.run_id and run.state in ('pending', 'running', 'paused', 'cancelling')))
+        or old.state = 'open')
+        and not exists (select 1 from run where run.id = old.run_id)
     limit :limit)
 returning 1

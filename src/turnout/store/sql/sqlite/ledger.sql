@@ -3,11 +3,12 @@
 
 -- name: insert_runs
 insert into run (id, workflow, version, state, epoch, seq, input, input_digest, priority, created_at, submitted_at,
-    parent_attempt, depth, owner, key, timeout, reason, error, rerun_of, parent_run, parent_pos, started_at, finished_at)
+    parent_attempt, depth, owner, key, timeout, reason, error, rerun_of, parent_run, parent_pos, started_at, finished_at,
+    origin)
 select n.column1, n.column2, n.column3, n.column4, n.column5, n.column6, n.column7, n.column8, n.column9, n.column10,
     n.column11, n.column12, n.column13, nullif(n.column14, ''), nullif(n.column15, ''), nullif(n.column16, ''),
     nullif(n.column17, ''), nullif(n.column18, ''), nullif(n.column19, ''), nullif(n.column20, ''),
-    nullif(n.column21, ''), nullif(n.column22, ''), nullif(n.column23, '')
+    nullif(n.column21, ''), nullif(n.column22, ''), nullif(n.column23, ''), nullif(n.column24, '')
 from (values /*rows*/) as n
 where n.column1 <> '' and (n.column20 = '' or exists (select 1 from task where task.run_id = n.column20
     and task.pos = n.column21 and task.attempt = n.column12 and task.state = 'running'))

@@ -3,8 +3,8 @@ import type { ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { type SourceText, workflowSourceQuery } from "@/api/queries";
 import { Card, Code, CopyButton, ErrorBox, SkeletonLines } from "@/components";
-import { CodeEditor } from "./CodeEditor";
-import { FindingList } from "./FindingList";
+import { CodeEditor } from "@/components/editor/CodeEditor";
+import { FindingList } from "@/components/editor/FindingList";
 import { YamlEditor } from "./YamlEditor";
 
 type Workflow = Schemas["WorkflowDetail"];

@@ -1,15 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { api, call, type Schemas } from "@/api/client";
 import { Problem } from "@/api/problem";
 import type { SourceText } from "@/api/queries";
 import { Badge, Button, Card, CopyButton, ErrorBox, toast } from "@/components";
+import { CodeEditor } from "@/components/editor/CodeEditor";
+import type { Node } from "@/components/editor/completion";
+import { type Draft, draftOf, keepDraft } from "@/components/editor/drafts";
+import { FindingList } from "@/components/editor/FindingList";
+import { useLeaveWarning } from "@/components/editor/leave";
+import { StaleEdit } from "@/components/editor/StaleEdit";
 import { useSettled } from "@/lib/debounce";
-import { CodeEditor } from "./CodeEditor";
-import type { Node } from "./completion";
-import { type Draft, draftOf, keepDraft } from "./drafts";
-import { FindingList } from "./FindingList";
-import { StaleEdit } from "./StaleEdit";
 
 type Finding = Schemas["Finding"];
 
@@ -157,14 +158,4 @@ function useSchema(): Node | undefined {
     staleTime: Number.POSITIVE_INFINITY,
   });
   return schema.data;
-}
-
-/** Has the browser ask before a tab with unsaved changes is closed. */
-function useLeaveWarning(dirty: boolean): void {
-  useEffect(() => {
-    if (!dirty) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  }, [dirty]);
 }

@@ -8,7 +8,7 @@ export interface Draft {
 
 const drafts = new Map<string, Draft>();
 
-/** Returns the draft of a workflow that was left unsaved on this page; null without one. */
+/** Returns the draft of a text that was left unsaved in this tab; null without one. */
 export function draftOf(name: string): Draft | null {
   return drafts.get(name) ?? null;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import published from "../../../../../docs/reference/workflow.schema.json";
+import published from "../../../../docs/reference/workflow.schema.json";
 import { type Node, positionOf, suggestions } from "./completion";
 
 const SCHEMA = published as unknown as Node;

@@ -16,6 +16,7 @@ type Finding = Schemas["Finding"];
 
 interface CodeEditorProps {
   label: string;
+  /** JSON is a part of YAML. */
   language: "yaml" | "python";
   /** The text that it begins with; another one replaces what is shown. */
   text: string;
