@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FLOWS, TurnoutServer } from "./support/server.ts";
-import { test as base, expect, expectAccessible, picture, type Theme, useTheme } from "./support/test.ts";
+import { test as base, expect, expectAccessible, picture } from "./support/test.ts";
 
 const SHAPES = resolve(import.meta.dirname, "workflows/shapes.py");
 const FIRST = `name: weekly
@@ -55,25 +55,6 @@ const test = base.extend<object, { server: TurnoutServer }>({
     { scope: "worker" },
   ],
 });
-
-for (const theme of ["light", "dark"] as Theme[]) {
-  test(`the list and every tab of a workflow are accessible in the ${theme} theme`, async ({ page }) => {
-    test.setTimeout(180_000);
-    await useTheme(page, theme);
-    await page.goto("/workflows");
-    await expect(page.getByRole("link", { name: "weekly" })).toBeVisible();
-    await expectAccessible(page);
-    await picture(page, `workflows-${theme}`);
-    for (const tab of ["Overview", "Start a run", "History", "Source", "Schedules", "Versions"]) {
-      await page.goto(`/workflows/weekly?tab=${tab.split(" ")[0]?.toLowerCase()}`);
-      await expect(page.getByRole("tab", { name: tab, selected: true })).toBeVisible();
-      await expect(page.locator(".skeleton")).toHaveCount(0);
-      await expect(page.getByRole("tabpanel").locator("section, form").first()).toBeVisible();
-      await expectAccessible(page);
-      await picture(page, `workflow-${tab.split(" ")[0]?.toLowerCase()}-${theme}`);
-    }
-  });
-}
 
 test("the list is filtered by text and tag, in the address", async ({ page }) => {
   await page.goto("/workflows");

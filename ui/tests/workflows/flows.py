@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 
 from turnout import TaskInfo, injected, task, workflow
 
@@ -75,6 +76,47 @@ def shout(lines: int, pause: float, info: TaskInfo = injected()) -> str:
 def chatty(lines: int = 5, pause: float = 0.0) -> str:
     """Writes a log with all that a terminal would interpret."""
     return shout(lines, pause)
+
+
+@task
+def speak(text: str) -> dict[str, str]:
+    print(text)
+    return {text: text}
+
+
+@task
+def stumble(text: dict[str, str]) -> str:
+    raise ValueError(next(iter(text)))
+
+
+@workflow
+def hostile(text: str) -> str:
+    """Logs, returns and raises the text that it is given."""
+    return stumble(speak(text))
+
+
+@task
+def blob(megabytes: int) -> str:
+    return "0123456789abcdef" * (megabytes * 65_536)
+
+
+@workflow
+def heavy(megabytes: int = 50) -> str:
+    """Returns a large text."""
+    return blob(megabytes)
+
+
+@task
+def hold(gate: str) -> str:
+    while not Path(gate).exists():
+        time.sleep(0.05)
+    return "through"
+
+
+@workflow
+def gated(gate: str) -> str:
+    """Waits for a file."""
+    return ship(hold(gate))
 
 
 @workflow
