@@ -12,7 +12,7 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling reference docs coverage clean ui ui-dev ui-check ui-test
+.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling uibench reference docs coverage clean ui ui-dev ui-check ui-test
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -108,6 +108,10 @@ ui-check: $(READY) ## the web interface: the API client is up to date, types, li
 ui-test: $(READY) ## the web interface in a browser (Debian's chromium) against real servers; pictures are in ui/screenshots
 	@echo "== web interface: browser tests"
 	@$(RUN) tools/ui.py test
+
+uibench: $(READY) ## the web interface: size, a run of 10,000 items, live updates, 100,000 runs, and what pages cost the server
+	@echo "== web interface (benchmarks/README.md says how to read it)"
+	@$(RUN) benchmarks/web.py
 
 reference: $(READY) ## writes the generated parts of docs/reference from the code
 	@$(RUN) tools/reference.py

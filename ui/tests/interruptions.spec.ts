@@ -55,7 +55,7 @@ test("a token that is revoked asks for one sign-in on every page, and leads back
   server,
   context,
 }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(600_000);
   const run = await server.run("fulfil", { fail: true }, true);
   for (const path of [...PAGES, `/runs/${run}?task=charge&view=logs`]) {
     const made = await server.call("POST", "/api/v1/tokens", { name: "visitor", role: "viewer" });
@@ -64,13 +64,14 @@ test("a token that is revoked asks for one sign-in on every page, and leads back
     await page.goto(path);
     await expect(connection(page)).toHaveText("Live");
     const title = (await page.getByRole("heading", { level: 1 }).first().textContent()) ?? "";
+    const address = page.url();
     await mark(page);
     await server.call("DELETE", `/api/v1/tokens/${made.token.id}`);
     await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
     await page.getByLabel("Token").fill(server.token);
     await page.keyboard.press("Enter");
     await expect(page.getByRole("heading", { level: 1 }).first()).toHaveText(title);
-    await expect(page).toHaveURL(server.url + path);
+    await expect(page).toHaveURL(address);
     await expect(connection(page)).toHaveText("Live");
     await expectNoReload(page);
   }
@@ -79,18 +80,21 @@ test("a token that is revoked asks for one sign-in on every page, and leads back
 test("a server of another version is named, and what this page does not know of it does no harm", async ({
   page,
   server,
+  faults,
 }) => {
   const id = await server.run("fulfil", {}, true);
   await page.route("**/api/v1/session", async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, json: { ...(await answer.json()), version: "9.9", interface: "0000" } });
   });
-  // A later server may have states, reasons and fields that this page has never heard of, and lack others.
+  // A later server may have states, reasons and fields that this page has never heard of.
+  let complete = true;
   await page.route(/\/api\/v1\/runs(\?|$)/, async (route) => {
     const answer = await route.fetch();
     const known = (await answer.json()).runs[0];
-    const strange = { id: "0198c3f0-0000-7000-8000-000000000000", name: "later", state: "hibernating", moods: [1] };
-    await route.fulfill({ response: answer, json: { runs: [{ ...known, state: "suspended" }, strange], more: {} } });
+    const strange = { ...known, id: `${id.slice(0, -1)}z`, state: "hibernating", moods: [1], reason: "moon:full" };
+    const runs = [{ ...known, state: "suspended" }, complete ? strange : { state: "running" }];
+    await route.fulfill({ response: answer, json: { runs, more: {} } });
   });
   // An earlier one does not have all that this page asks for.
   await page.route(/\/api\/v1\/(attention|stats|schedules\/next)/, (route) =>
@@ -111,6 +115,14 @@ test("a server of another version is named, and what this page does not know of 
   await expectAccessible(page);
   await picture(page, "version-banner-light");
   await page.goto(`/runs/${id}`);
+  await expect(page.getByRole("button", { name: /^charge completed/ })).toBeVisible();
+
+  // A page that cannot be shown at all says so, and the navigation around it works.
+  complete = false;
+  await page.getByRole("link", { name: "Runs" }).click();
+  await expect(page.getByRole("heading", { name: "This page cannot be shown" })).toBeVisible();
+  faults.length = 0;
+  await page.goBack();
   await expect(page.getByRole("button", { name: /^charge completed/ })).toBeVisible();
   await page.getByRole("button", { name: "Reload" }).click();
   await expect(page.getByRole("button", { name: /^charge completed/ })).toBeVisible();

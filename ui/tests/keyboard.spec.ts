@@ -30,7 +30,7 @@ test("by the keyboard alone: a run is started, its failed task is found, and it 
   await page.keyboard.type("B-7");
   await tabTo(page, page.getByLabel(/^fail/));
   await page.keyboard.press("Space");
-  await tabTo(page, page.getByRole("button", { name: /^Start/ }));
+  await tabTo(page, page.getByRole("button", { name: "Start run" }));
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/runs\/[0-9a-f-]+/);
   await expect(title).toContainText("failed");

@@ -151,7 +151,11 @@ function Chart({ rows, span, selected, onSelect, onGroup, onZoom, onEnd, more }:
         <div ref={axis} className="relative mr-4 overflow-hidden">
           {marks.map((mark) => (
             <span key={mark} className="absolute inset-y-0 border-line border-l pt-1.5 pl-1" style={{ left: at(mark) }}>
-              {mark === 0 ? "start" : `+${duration(mark)}`}
+              {(mark - span.from) / (span.to - span.from) > 1 - 50 / width
+                ? "" // it would be cut off
+                : mark === 0
+                  ? "start"
+                  : `+${duration(mark)}`}
             </span>
           ))}
         </div>
