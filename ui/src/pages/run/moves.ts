@@ -43,7 +43,9 @@ export function movedGraph(graph: Schemas["RunGraph"], moves: readonly Move[]): 
   for (const move of fresh) {
     if (!move.task) continue;
     const name = move.task.replace(ITEM, "");
-    byTask.set(name, [...(byTask.get(name) ?? []), move]);
+    const known = byTask.get(name);
+    if (known) known.push(move);
+    else byTask.set(name, [move]);
   }
   if (byTask.size === 0) return graph;
   const nodes = graph.nodes.map((node) => {
