@@ -81,7 +81,10 @@ class Server:
         cpu = of_processes([self.process.pid])
         assert cpu is not None, "there is no /proc here"
         self.cpu = cpu
-        self.token = next(folder.glob("**/turnout-admin-token")).read_text().strip()
+        # It is beside the file of the database; without one, in the folder of the process.
+        places = (folder, Path(database.removeprefix("sqlite:///")).parent)
+        token = next(each for place in places if (each := place / "turnout-admin-token").exists())
+        self.token = token.read_text().strip()
         headers = {"Authorization": f"Bearer {self.token}"}
         self.client = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=60)
 

@@ -63,6 +63,8 @@ async function shown(page, selector) {
   return time.jsonValue();
 }
 
+/** The page follows the stream of events. */
+const LIVE = '[data-testid="connection"]:has-text("Live")';
 const say = (figures) => console.log(JSON.stringify(figures));
 
 const KINDS = {
@@ -88,7 +90,7 @@ const KINDS = {
     for (let round = 0; round <= asked.rounds; round++) {
       await page.goto(asked.url + asked.path);
       await page.waitForSelector(asked.link);
-      await page.waitForLoadState("networkidle");
+      await page.waitForSelector(LIVE);
       const taken = await page.evaluate(
         ([link, ready]) =>
           new Promise((done) => {
@@ -110,7 +112,7 @@ const KINDS = {
     const cpu = await cpuOf(page);
     await page.goto(asked.url + asked.path);
     await shown(page, asked.ready);
-    await page.waitForLoadState("networkidle");
+    await page.waitForSelector(LIVE);
     const before = await cpu();
     await page.evaluate(() => Object.assign(globalThis.seen, { updates: 0, moves: 0, longest: 0 }));
     say({ ready: true });
@@ -123,7 +125,7 @@ const KINDS = {
     const page = await signedIn();
     await page.goto(asked.url + asked.path);
     await shown(page, asked.ready);
-    await page.waitForLoadState("networkidle").catch(() => {});
+    await page.waitForSelector(LIVE);
     say({ ready: true });
     for await (const _ of createInterface({ input: process.stdin })) break;
   },
