@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { FLOWS, TurnoutServer } from "./support/server.ts";
 import { expect, expectAccessible, picture, signIn, test } from "./support/test.ts";
 
@@ -94,12 +95,15 @@ test("a log is followed from a run into its rerun", async ({ page, server }) => 
   await expect(log).toContainText("line 2");
   await page.getByRole("complementary", { name: "shout" }).getByRole("button", { name: "Rerun from here" }).click();
   const dialog = page.getByRole("dialog", { name: "Rerun from shout" });
-  await dialog.getByLabel("Input").fill('{"lines": 25, "pause": 0.1}');
+  await dialog.getByLabel("Input").fill(JSON.stringify({ lines: 25, gate: join(server.folder, "lines") }));
   await expect(dialog.getByRole("region", { name: "What the rerun does" })).toContainText("1 task run again");
   await dialog.getByRole("button", { name: "Rerun", exact: true }).click();
   await expect(page).not.toHaveURL(new RegExp(id));
   await expect(page).toHaveURL(/task=shout&view=logs/);
   await expect(page.getByRole("heading", { level: 1 })).toContainText("running");
+  await expect(log).toContainText("line 0");
+  await expect(log).not.toContainText("line 1");
+  server.write("lines", "");
   await expect(log).toContainText("line 24");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("completed");
   await expect(log.getByText("line 24", { exact: true })).toHaveCount(1);

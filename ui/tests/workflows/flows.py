@@ -62,9 +62,11 @@ HOSTILE = (
 
 
 @task
-def shout(lines: int, pause: float, info: TaskInfo = injected()) -> str:
+def shout(lines: int, pause: float, gate: str, info: TaskInfo = injected()) -> str:
     print(HOSTILE)
     for line in range(lines):
+        while gate and line > 0 and not Path(gate).exists():
+            time.sleep(0.05)
         print(f"line {line}")
         info.progress(line + 1, lines, "lines")
         time.sleep(pause)
@@ -73,9 +75,9 @@ def shout(lines: int, pause: float, info: TaskInfo = injected()) -> str:
 
 
 @workflow
-def chatty(lines: int = 5, pause: float = 0.0) -> str:
-    """Writes a log with all that a terminal would interpret."""
-    return shout(lines, pause)
+def chatty(lines: int = 5, pause: float = 0.0, gate: str = "") -> str:
+    """Writes a log with all that a terminal would interpret; with a gate, the first line before that file exists."""
+    return shout(lines, pause, gate)
 
 
 @task
