@@ -47,16 +47,13 @@ const test = base.extend<object, { content: Content; server: TurnoutServer }>({
     // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
     async ({}, use) => {
       const hub = await freeAddress();
-      const nightly = new TurnoutServer();
-      const file = nightly.write("nightly.yaml", NIGHTLY(HOSTILE));
-      const server = new TurnoutServer([FLOWS, file], ["--hub", hub]);
+      const server = new TurnoutServer([FLOWS], ["--hub", hub]);
       server.write("turnout.toml", "[server]\nallow_local_execution = true\n");
       try {
         await use(await filled(server, hub));
       } finally {
         await server.stop();
         server.remove();
-        nightly.remove();
       }
     },
     { scope: "worker", timeout: 180_000 },
@@ -67,6 +64,7 @@ const test = base.extend<object, { content: Content; server: TurnoutServer }>({
 async function filled(server: TurnoutServer, hub: string): Promise<Content> {
   await server.start();
   server.startWorker(hub, "--name", HOSTILE_LABEL, "--label", `note=${HOSTILE_LABEL}`, "--label", "gpu=t4");
+  await server.put("nightly", NIGHTLY(HOSTILE));
   await server.call("POST", "/api/v1/tokens", { name: HOSTILE, role: "viewer" });
   const content = {
     server,

@@ -27,15 +27,6 @@ const SECOND = `${FIRST}  - name: mail
     depends: [render]
 `;
 
-async function put(server: TurnoutServer, text: string, condition: Record<string, string>): Promise<void> {
-  const answer = await fetch(`${server.url}/api/v1/workflows/weekly`, {
-    method: "PUT",
-    headers: { Authorization: `Bearer ${server.token}`, "Content-Type": "application/yaml", ...condition },
-    body: text,
-  });
-  expect(answer.ok, await answer.text()).toBe(true);
-}
-
 const test = base.extend<object, { server: TurnoutServer }>({
   server: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
@@ -43,9 +34,9 @@ const test = base.extend<object, { server: TurnoutServer }>({
       const server = new TurnoutServer([FLOWS, SHAPES]);
       writeFileSync(join(server.folder, "turnout.toml"), "[server]\nallow_local_execution = true\n");
       await server.start();
-      await put(server, FIRST, { "If-None-Match": "*" });
+      await server.put("weekly", FIRST);
       await server.run("weekly", {}, true);
-      await put(server, SECOND, { "If-Match": '"1"' });
+      await server.put("weekly", SECOND, { "If-Match": '"1"' });
       await server.run("weekly", {}, true);
       for (const fail of [false, true, false, false]) await server.run("fulfil", { fail }, true);
       await use(server);
@@ -119,7 +110,7 @@ test("an edit shows findings at their lines, and never overwrites a version that
   await editor.click();
   await page.keyboard.press("ControlOrMeta+Home");
   await page.keyboard.type("# mine\n");
-  await put(server, `# theirs\n${SECOND}`, { "If-Match": '"2"' });
+  await server.put("weekly", `# theirs\n${SECOND}`, { "If-Match": '"2"' });
   await page.getByRole("button", { name: "Save" }).click();
   const dialog = page.getByRole("dialog");
   await expect(dialog).toContainText("Nothing was saved");

@@ -110,6 +110,16 @@ export class TurnoutServer {
     return answer.status === 204 ? null : await answer.json();
   }
 
+  /** Stores a workflow file; `condition` says over which version. */
+  async put(name: string, text: string, condition: Record<string, string> = { "If-None-Match": "*" }): Promise<void> {
+    const answer = await fetch(`${this.url}/api/v1/workflows/${name}`, {
+      method: "PUT",
+      headers: { Authorization: `Bearer ${this.token}`, "Content-Type": "application/yaml", ...condition },
+      body: text,
+    });
+    if (!answer.ok) throw new Error(`PUT ${name}: ${answer.status} ${await answer.text()}`);
+  }
+
   /** Starts a run; with `wait`, returns once it has ended. */
   async run(workflow: string, input: Record<string, unknown> = {}, wait = false): Promise<string> {
     const started = await this.call("POST", `/api/v1/runs${wait ? "?wait=30" : ""}`, { workflow, input });
