@@ -18,6 +18,11 @@ test("the graph leads to a task with its error, attempts and executor", async ({
   await expect(panel.getByRole("region", { name: "Error" })).toContainText("the card of Ada was declined");
   await expect(panel.getByRole("region", { name: "Traceback" })).toContainText("ValueError");
   await expect(panel.getByRole("region", { name: "Attempts" })).toContainText("#1");
+  const input = panel.getByRole("region", { name: "Input" }).first();
+  await input.getByRole("button", { name: /^fetch/ }).click();
+  await expect(panel.getByRole("region", { name: "Result of fetch" })).toContainText("Ada");
+  await input.getByRole("button", { name: /^run/ }).click();
+  await expect(panel.getByRole("region", { name: "Input" }).last()).toContainText("B-1");
   await expect(page).toHaveURL(/task=charge/);
   await page.keyboard.press("Escape");
   await expect(panel).toHaveCount(0);

@@ -81,7 +81,7 @@ export async function expectTextOnly(page: Page): Promise<void> {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
     const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
     const wrong: string[] = [];
-    for (const each of document.querySelectorAll("img, script:not([src]), a[href^='https://example.org']")) {
+    for (const each of document.querySelectorAll("img[src], script:not([src]), a[href^='https://example.org']")) {
       wrong.push(each.outerHTML.slice(0, 200));
     }
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
