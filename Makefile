@@ -12,7 +12,7 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling reference docs coverage clean ui ui-dev ui-check ui-test ui-pictures
+.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling uibench reference docs coverage clean ui ui-dev ui-check ui-test ui-pictures
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -114,6 +114,10 @@ ui-test: $(READY) ## the web interface in a browser (Debian's chromium) against 
 ui-pictures: $(READY) ## the pictures of the documentation, taken anew from the demo's page: docs/images
 	@echo "== web interface: pictures of the documentation"
 	@$(RUN) tools/ui.py pictures
+
+uibench: $(READY) ## the web interface: size, a run of 10,000 items, live updates, 100,000 runs, and what pages cost the server
+	@echo "== web interface (benchmarks/README.md says how to read it)"
+	@$(RUN) benchmarks/web.py
 
 reference: $(READY) ## writes the generated parts of docs/reference from the code
 	@$(RUN) tools/reference.py

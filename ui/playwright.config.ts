@@ -24,7 +24,7 @@ if (!existsSync(CHROMIUM)) {
 export default defineConfig({
   testDir: "tests",
   outputDir: "test-results",
-  timeout: 180_000,
+  timeout: 300_000,
   expect: { timeout: 30_000 },
   workers: 2,
   fullyParallel: false,

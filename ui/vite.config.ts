@@ -10,7 +10,8 @@ const PROXIED = ["/api", "/health", "/healthz", "/readyz", "/metrics"];
 export default defineConfig({
   // Relative addresses: the server writes the prefix below which it is served into the page.
   base: "./",
-  plugins: [react(), tailwindcss(), precompress()],
+  // Elements are made by src/jsx, which lets no control character of a text into a page.
+  plugins: [react({ jsxImportSource: "@/jsx" }), tailwindcss(), precompress()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   build: {
     outDir: "../src/turnout/server/static/ui",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from tests.conformance.store_rows import WORKFLOW, begin, completed, insert, new_run, update
+from tests.conformance.store_rows import OWNER, WORKFLOW, begin, completed, insert, new_run, update
 from turnout.contracts.store import Store
 from turnout.model.children import child_run_id
 from turnout.model.names import new_run_id
@@ -171,6 +171,16 @@ def test_a_new_run_and_each_move_of_it_is_a_change_and_moves_of_tasks_are_none(s
     store.commit([RunWrite(run_id=second.run_id, epoch=1, run=_moved("paused"), history=[_run_move(9, "paused")])])
     assert changes(store, seen) == [second.run_id]
     assert store.change_span().newest >= store.run_changes(seen, 1)[-1].position
+
+
+def test_the_start_of_a_run_that_waited_is_a_change(store: Store) -> None:
+    begin(store)
+    waiting = new_run(owner=None, state=RunState.PENDING, tasks=[TaskRow(pos=0, name="first", state=TaskState.PENDING)])
+    insert(store, waiting)
+    before = store.change_span().newest
+    (claimed,) = store.claim_runs(OWNER, [WORKFLOW], 10, 1_000)
+    assert claimed.run.row.state is RunState.RUNNING
+    assert changes(store, before) == [waiting.run_id]
 
 
 def test_the_changes_of_one_commit_are_returned_together(store: Store) -> None:

@@ -78,6 +78,7 @@ def test_tasks_and_items_are_counted_by_state(store: Store) -> None:
     assert store.tasks_by_state(run_id, TaskFilter(item_of=1, states=(TaskState.FAILED,))) == thirds
     assert store.item_groups(run_id) == {1: ItemGroup(thirds, started_at=10.0, finished_at=23.0)}
     assert store.item_counts_of([run_id]) == {run_id: {1: thirds}}
+    assert store.graph_tasks_of([run_id], most=1)[run_id][0].name == "spread"
     (spread, add) = store.graph_tasks_of([run_id, new_run_id()])[run_id]
     assert (spread.name, spread.state, spread.started_at, spread.finished_at) == ("spread", "completed", 1.0, 2.0)
     assert (add.pos, add.attempt) == (1, 1)

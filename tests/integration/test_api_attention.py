@@ -19,7 +19,7 @@ from turnout.model.rows import Session
 from turnout.model.schedule_rows import ScheduleChange
 from turnout.model.workers import HubStatus, WorkerFigures
 from turnout.server.attention import breakers
-from turnout.server.long_waits import earlier_waits
+from turnout.server.long_waits import EarlierRuns
 from turnout.worker import Handlers, Worker, WorkerSettings
 
 RUNS, ATTENTION, TASKS = "/api/v1/runs", "/api/v1/attention", "/api/v1/tasks"
@@ -84,7 +84,7 @@ def test_the_bound_of_a_wait_is_learnt_from_earlier_runs(api: RunningApi) -> Non
     for number in range(6):
         started(api, "twice", wait=20, n=number)
     runs = api.core.store.runs(workflow="twice")
-    waits = earlier_waits(api.core.store, api.core.engine.graphs, runs)
+    waits = EarlierRuns(api.core.store, api.core.engine.graphs, runs).waits()
     usual, bound = waits.bound("add")
     assert len(waits.by_task["add"]) == 6 and usual is not None and usual < 10 and bound == 30.0
 

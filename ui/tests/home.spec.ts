@@ -1,4 +1,4 @@
-import { expect, expectAccessible, picture, type Theme, test, useTheme } from "./support/test.ts";
+import { expect, test } from "./support/test.ts";
 
 test.beforeAll(async ({ server }) => {
   for (const order of ["A-1", "A-2", "A-3"]) await server.run("fulfil", { order }, true);
@@ -6,19 +6,14 @@ test.beforeAll(async ({ server }) => {
   await server.run("sleepy");
 });
 
-for (const theme of ["light", "dark"] as Theme[]) {
-  test(`home shows failures, what runs and the last hour in the ${theme} theme`, async ({ page }) => {
-    await useTheme(page, theme);
-    await page.goto("/");
-    const attention = page.getByRole("region", { name: "Needs attention" });
-    await expect(attention).toContainText("fulfil failed");
-    await expect(attention).toContainText("The card of Ada was declined");
-    await expect(page.getByRole("table", { name: "Running now" })).toContainText("sleepy");
-    await expect(page.getByRole("img", { name: /3 completed, 1 failed/ }).locator("canvas")).toBeVisible();
-    await expectAccessible(page);
-    await picture(page, `home-full-${theme}`);
-  });
-}
+test("home shows failures, what runs and the last hour", async ({ page }) => {
+  await page.goto("/");
+  const attention = page.getByRole("region", { name: "Needs attention" });
+  await expect(attention).toContainText("fulfil failed");
+  await expect(attention).toContainText("The card of Ada was declined");
+  await expect(page.getByRole("table", { name: "Running now" })).toContainText("sleepy");
+  await expect(page.getByRole("img", { name: /3 completed, 1 failed/ }).locator("canvas")).toBeVisible();
+});
 
 test("what was seen is not shown again, and a new failure is", async ({ page, server }) => {
   await page.goto("/");

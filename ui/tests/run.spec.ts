@@ -1,38 +1,15 @@
+import { join } from "node:path";
 import { FLOWS, TurnoutServer } from "./support/server.ts";
-import { expect, expectAccessible, picture, signIn, type Theme, test, useTheme } from "./support/test.ts";
+import { expect, expectAccessible, picture, signIn, test } from "./support/test.ts";
 
 const runs: Record<string, string> = {};
 
 test.beforeAll(async ({ server }) => {
-  runs.done = await server.run("fulfil", { order: "A-1" }, true);
   runs.failed = await server.run("fulfil", { order: "B-1", fail: true }, true);
   runs.mapped = await server.run("pricing", { count: 12 }, true);
   runs.bundle = await server.run("bundle", {}, true);
   runs.chatty = await server.run("chatty", {}, true);
 });
-
-for (const theme of ["light", "dark"] as Theme[]) {
-  test(`every part of a run is accessible in the ${theme} theme`, async ({ page }) => {
-    test.setTimeout(240_000);
-    await useTheme(page, theme);
-    for (const [name, path] of [
-      ["graph", `${runs.failed}`],
-      ["graph-task", `${runs.failed}?task=charge`],
-      ["tasks", `${runs.mapped}?tab=tasks`],
-      ["timeline", `${runs.failed}?tab=timeline`],
-      ["log", `${runs.chatty}?tab=logs`],
-      ["values", `${runs.done}?tab=values`],
-      ["task-log", `${runs.chatty}?task=shout&view=logs`],
-    ]) {
-      await page.goto(`/runs/${path}`);
-      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-      await expect(page.locator(".skeleton")).toHaveCount(0);
-      if (name?.startsWith("graph")) await expect(page.getByRole("button", { name: /^charge/ })).toBeVisible();
-      await expectAccessible(page);
-      await picture(page, `run-${name}-${theme}`);
-    }
-  });
-}
 
 test("the graph leads to a task with its error, attempts and executor", async ({ page }) => {
   await page.goto(`/runs/${runs.failed}`);
@@ -41,6 +18,11 @@ test("the graph leads to a task with its error, attempts and executor", async ({
   await expect(panel.getByRole("region", { name: "Error" })).toContainText("the card of Ada was declined");
   await expect(panel.getByRole("region", { name: "Traceback" })).toContainText("ValueError");
   await expect(panel.getByRole("region", { name: "Attempts" })).toContainText("#1");
+  const input = panel.getByRole("region", { name: "Input" }).first();
+  await input.getByRole("button", { name: /^fetch/ }).click();
+  await expect(panel.getByRole("region", { name: "Result of fetch" })).toContainText("Ada");
+  await input.getByRole("button", { name: /^run/ }).click();
+  await expect(panel.getByRole("region", { name: "Input" }).last()).toContainText("B-1");
   await expect(page).toHaveURL(/task=charge/);
   await page.keyboard.press("Escape");
   await expect(panel).toHaveCount(0);
@@ -111,30 +93,25 @@ test("a log is followed while it is written, with the progress of its task", asy
   await expect(page.getByRole("heading", { level: 1 })).toContainText("completed");
 });
 
-test("by the keyboard alone: a failed task is found, and the run starts again from it", async ({ page }) => {
-  await page.goto(`/runs/${runs.failed}?tab=tasks`);
-  const failed = page.getByRole("table", { name: "Tasks" }).getByRole("button", { name: "charge" });
-  await expect(failed).toBeVisible();
-  await failed.focus();
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("complementary", { name: "charge" })).toBeFocused();
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("Enter");
-  const dialog = page.getByRole("dialog", { name: "Rerun from charge" });
-  const does = dialog.getByRole("region", { name: "What the rerun does" });
-  await expect(does).toContainText("2 tasks run again");
-  await expect(does).toContainText("1 result reused");
-  await expect(does).toContainText("did not finish");
-  await expectAccessible(page);
-  await picture(page, "run-rerun-light");
-  await dialog.getByLabel("Input").fill('{"order": "B-1", "fail": false}');
-  await expect(does).toContainText("charge");
-  await dialog.getByRole("button", { name: "Rerun", exact: true }).focus();
-  await page.keyboard.press("Enter");
-  await expect(page.getByRole("dialog")).toHaveCount(0);
-  await expect(page).not.toHaveURL(new RegExp(runs.failed ?? ""));
+test("a log is followed from a run into its rerun", async ({ page, server }) => {
+  const id = await server.run("chatty", { lines: 3 }, true);
+  await page.goto(`/runs/${id}?task=shout&view=logs`);
+  const log = page.getByRole("region", { name: "Log" });
+  await expect(log).toContainText("line 2");
+  await page.getByRole("complementary", { name: "shout" }).getByRole("button", { name: "Rerun from here" }).click();
+  const dialog = page.getByRole("dialog", { name: "Rerun from shout" });
+  await dialog.getByLabel("Input").fill(JSON.stringify({ lines: 25, gate: join(server.folder, "lines") }));
+  await expect(dialog.getByRole("region", { name: "What the rerun does" })).toContainText("1 task run again");
+  await dialog.getByRole("button", { name: "Rerun", exact: true }).click();
+  await expect(page).not.toHaveURL(new RegExp(id));
+  await expect(page).toHaveURL(/task=shout&view=logs/);
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("running");
+  await expect(log).toContainText("line 0");
+  await expect(log).not.toContainText("line 1");
+  server.write("lines", "");
+  await expect(log).toContainText("line 24");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("completed");
-  await expect(page.getByText("a rerun of")).toBeVisible();
+  await expect(log.getByText("line 24", { exact: true })).toHaveCount(1);
 });
 
 test("a run is paused, resumed and cancelled, each after saying what it does", async ({ page, server }) => {

@@ -1,5 +1,5 @@
 import type { TurnoutServer } from "./support/server.ts";
-import { expect, expectAccessible, picture, type Theme, test, useTheme } from "./support/test.ts";
+import { expect, expectAccessible, picture, test } from "./support/test.ts";
 
 test.beforeAll(async ({ server }) => {
   for (const order of ["A-1", "A-2"]) await server.run("fulfil", { order }, true);
@@ -7,18 +7,6 @@ test.beforeAll(async ({ server }) => {
   await server.run("fulfil", { order: "B-2", fail: true }, true);
   await server.run("training");
 });
-
-for (const theme of ["light", "dark"] as Theme[]) {
-  test(`the list of runs is accessible in the ${theme} theme`, async ({ page }) => {
-    await useTheme(page, theme);
-    await page.goto("/runs");
-    await expect(page.getByRole("table", { name: "Runs" })).toContainText("The card of Ada was declined", {
-      ignoreCase: true,
-    });
-    await expectAccessible(page);
-    await picture(page, `runs-list-${theme}`);
-  });
-}
 
 /** Returns how many runs failed: the files of one worker share a server. */
 async function failedRuns(server: TurnoutServer): Promise<number> {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { test as base } from "@playwright/test";
 import { FLOWS, PYTHON, TurnoutServer } from "./support/server.ts";
-import { expect, picture, signIn, test } from "./support/test.ts";
+import { expect, signIn, test } from "./support/test.ts";
 
 test("the page loads nothing from elsewhere, and its policy is not breached", async ({ page, server, faults }) => {
   const hosts = new Set<string>();
@@ -13,31 +13,6 @@ test("the page loads nothing from elsewhere, and its policy is not breached", as
   await expect(page.getByTestId("connection").first()).toHaveText("Live");
   expect([...hosts]).toEqual([server.url]);
   expect(faults).toEqual([]);
-});
-
-test("a server with another build of the interface asks for a reload", async ({ page, server }) => {
-  await server.run("fulfil", {}, true);
-  await page.route("**/api/v1/session", async (route) => {
-    const answer = await route.fetch();
-    await route.fulfill({
-      response: answer,
-      json: { ...(await answer.json()), version: "9.9", interface: "000000000000" },
-    });
-  });
-  await page.goto("/runs");
-  await expect(page.getByText("The server is now Turnout 9.9")).toBeVisible();
-  await expect(page.getByRole("table", { name: "Runs" })).toBeVisible();
-  await picture(page, "version-banner-light");
-  await page.getByRole("button", { name: "Reload" }).click();
-  await expect(page.getByRole("heading", { name: "Runs" })).toBeVisible();
-});
-
-test("markup and directional marks in names are shown as text", async ({ page, server }) => {
-  const name = "<img src=x onerror=alert(1)>\u202etxt";
-  await server.call("POST", "/api/v1/tokens", { name: "<b>bold</b><script>alert(1)</script>", role: "viewer" });
-  await server.run("fulfil", { order: name }, true);
-  await page.goto("/settings");
-  await expect(page.getByText("<b>bold</b><script>alert(1)</script>")).toBeVisible();
 });
 
 base("the link that turnout dev prints signs in and leads to the home page", async ({ page, context }) => {

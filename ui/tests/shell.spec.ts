@@ -1,37 +1,8 @@
-import { expect, expectAccessible, picture, type Theme, test, useTheme } from "./support/test.ts";
-
-const PAGES = {
-  home: "/",
-  workflows: "/workflows",
-  runs: "/runs",
-  dispatch: "/dispatch",
-  workers: "/workers",
-  orchestration: "/orchestration",
-  schedules: "/schedules",
-  limits: "/limits",
-  settings: "/settings",
-};
+import { expect, expectAccessible, picture, test, useTheme } from "./support/test.ts";
 
 test.beforeAll(async ({ server }) => {
   await server.run("fulfil", { order: "A-17" }, true);
-  await server.run("fulfil", { order: "B-3", fail: true }, true);
-  await server.run("sleepy");
 });
-
-for (const theme of ["light", "dark"] as Theme[]) {
-  for (const [name, path] of Object.entries(PAGES)) {
-    test(`the page ${name} is accessible in the ${theme} theme`, async ({ page }) => {
-      await useTheme(page, theme);
-      await page.goto(path);
-      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-      await expect(page.getByTestId("connection").first()).toHaveText("Live");
-      await expect(page.locator(".skeleton")).toHaveCount(0);
-      expect(await page.title()).toContain("· Turnout");
-      await expectAccessible(page);
-      await picture(page, `${name}-${theme}`);
-    });
-  }
-}
 
 test("the command palette finds pages and workflows, by the keyboard alone", async ({ page }) => {
   await page.goto("/");

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { FLOWS, TurnoutServer } from "./support/server.ts";
-import { test as base, expect, expectAccessible, picture, type Theme, useTheme } from "./support/test.ts";
+import { test as base, expect, expectAccessible, picture } from "./support/test.ts";
 
 const SHAPES = resolve(import.meta.dirname, "workflows/shapes.py");
 const FIRST = `name: weekly
@@ -27,15 +27,6 @@ const SECOND = `${FIRST}  - name: mail
     depends: [render]
 `;
 
-async function put(server: TurnoutServer, text: string, condition: Record<string, string>): Promise<void> {
-  const answer = await fetch(`${server.url}/api/v1/workflows/weekly`, {
-    method: "PUT",
-    headers: { Authorization: `Bearer ${server.token}`, "Content-Type": "application/yaml", ...condition },
-    body: text,
-  });
-  expect(answer.ok, await answer.text()).toBe(true);
-}
-
 const test = base.extend<object, { server: TurnoutServer }>({
   server: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
@@ -43,9 +34,9 @@ const test = base.extend<object, { server: TurnoutServer }>({
       const server = new TurnoutServer([FLOWS, SHAPES]);
       writeFileSync(join(server.folder, "turnout.toml"), "[server]\nallow_local_execution = true\n");
       await server.start();
-      await put(server, FIRST, { "If-None-Match": "*" });
+      await server.put("weekly", FIRST);
       await server.run("weekly", {}, true);
-      await put(server, SECOND, { "If-Match": '"1"' });
+      await server.put("weekly", SECOND, { "If-Match": '"1"' });
       await server.run("weekly", {}, true);
       for (const fail of [false, true, false, false]) await server.run("fulfil", { fail }, true);
       await use(server);
@@ -55,25 +46,6 @@ const test = base.extend<object, { server: TurnoutServer }>({
     { scope: "worker" },
   ],
 });
-
-for (const theme of ["light", "dark"] as Theme[]) {
-  test(`the list and every tab of a workflow are accessible in the ${theme} theme`, async ({ page }) => {
-    test.setTimeout(180_000);
-    await useTheme(page, theme);
-    await page.goto("/workflows");
-    await expect(page.getByRole("link", { name: "weekly" })).toBeVisible();
-    await expectAccessible(page);
-    await picture(page, `workflows-${theme}`);
-    for (const tab of ["Overview", "Start a run", "History", "Source", "Schedules", "Versions"]) {
-      await page.goto(`/workflows/weekly?tab=${tab.split(" ")[0]?.toLowerCase()}`);
-      await expect(page.getByRole("tab", { name: tab, selected: true })).toBeVisible();
-      await expect(page.locator(".skeleton")).toHaveCount(0);
-      await expect(page.getByRole("tabpanel").locator("section, form").first()).toBeVisible();
-      await expectAccessible(page);
-      await picture(page, `workflow-${tab.split(" ")[0]?.toLowerCase()}-${theme}`);
-    }
-  });
-}
 
 test("the list is filtered by text and tag, in the address", async ({ page }) => {
   await page.goto("/workflows");
@@ -138,7 +110,7 @@ test("an edit shows findings at their lines, and never overwrites a version that
   await editor.click();
   await page.keyboard.press("ControlOrMeta+Home");
   await page.keyboard.type("# mine\n");
-  await put(server, `# theirs\n${SECOND}`, { "If-Match": '"2"' });
+  await server.put("weekly", `# theirs\n${SECOND}`, { "If-Match": '"2"' });
   await page.getByRole("button", { name: "Save" }).click();
   const dialog = page.getByRole("dialog");
   await expect(dialog).toContainText("Nothing was saved");

@@ -60,7 +60,7 @@ class StepCounts(msgspec.Struct, frozen=True):
     """Runs that ended in one step of a time, and their tasks, by state."""
 
     number: int
-    """The number of the step, from 0."""
+    """The number of the step since 1970."""
     runs: dict[str, int] = {}
     tasks: dict[str, int] = {}
 

@@ -6,6 +6,9 @@ import msgspec
 
 from turnout.model.states import RunState, TaskState
 
+MAX_POSITION = 2**31 - 1
+"""A position that no task has: it is above all of them."""
+
 
 class TaskFilter(msgspec.Struct, frozen=True, kw_only=True):
     """The conditions of a list of the tasks of one run; a task fulfils all of them."""

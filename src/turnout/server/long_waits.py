@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from turnout.contracts.store import Store
 from turnout.errors import RunNotFound
 from turnout.model.driver import Driver
+from turnout.model.graph import Graph
 from turnout.model.reasons import LIMIT, waits_for_limits
 from turnout.model.rows import StoredRun
 from turnout.model.run_filter import RunFilter
@@ -114,28 +115,32 @@ class LongWaits:
 
     def _learnt(self, workflow: str) -> UsualWaits:
         runs = self._store.find_runs(RunFilter(workflow=workflow, states=ENDED), limit=EARLIER_RUNS)
-        return earlier_waits(self._store, self._graphs, runs)
+        return EarlierRuns(self._store, self._graphs, runs).waits()
 
 
-def earlier_waits(store: Store, graphs: GraphCache, runs: Sequence[StoredRun]) -> UsualWaits:
-    """Returns the waits of the tasks of these runs, without those of items. Blocks."""
-    tasks = store.graph_tasks_of([run.new.run_id for run in runs])
-    found: list[tuple[float, list[EarlierTask]]] = []
-    for run in runs:
-        try:
-            specs = graphs.stored(run.new.version).tasks
-        except RunNotFound:  # the run was deleted meanwhile, and its version with it
-            continue
-        found.append(
-            (
-                run.new.created_at,
-                [
-                    EarlierTask(each.name, specs[each.pos].depends_on, each.attempt, each.started_at, each.finished_at)
-                    for each in tasks.get(run.new.run_id, ())
-                ],
-            )
-        )
-    return waits_of(found)
+class EarlierRuns:
+    """Runs with the tasks of their graphs, without items. Blocks while it is made."""
+
+    def __init__(self, store: Store, graphs: GraphCache, runs: Sequence[StoredRun]) -> None:
+        self._runs: list[tuple[StoredRun, Graph]] = []
+        for run in runs:
+            try:
+                self._runs.append((run, graphs.stored(run.new.version)))
+            except RunNotFound:  # the run was deleted meanwhile, and its version with it
+                continue
+        most = max((len(graph.tasks) for _, graph in self._runs), default=0)
+        self.tasks = store.graph_tasks_of([run.new.run_id for run, _ in self._runs], most=most)
+        """By the id of the run."""
+
+    def waits(self) -> UsualWaits:
+        """Returns the waits of the tasks."""
+        return waits_of((run.new.created_at, self._earlier(run, graph)) for run, graph in self._runs)
+
+    def _earlier(self, run: StoredRun, graph: Graph) -> list[EarlierTask]:
+        return [
+            EarlierTask(each.name, graph.tasks[each.pos].depends_on, each.attempt, each.started_at, each.finished_at)
+            for each in self.tasks.get(run.new.run_id, ())
+        ]
 
 
 def _is_of_interest(task: OpenTask) -> bool:

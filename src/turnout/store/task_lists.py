@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+
+import msgspec
 
 from turnout.model.rows import HistoryRow, TaskRow
 from turnout.model.states import RunState, TaskState
-from turnout.model.task_lists import GraphTask, ItemGroup, OpenTask, OpenTaskFilter, TaskFilter
+from turnout.model.task_lists import MAX_POSITION, GraphTask, ItemGroup, OpenTask, OpenTaskFilter, TaskFilter
 from turnout.store.database import Database, json_list
 from turnout.store.row_codec import canonical, decode_labels, task_row
 
 MAX_SEARCHED_RUNS = 1_000
 """Runs that have not ended whose tasks are looked at, the oldest first."""
+_moves: Callable[[str], list[HistoryRow]] = msgspec.json.Decoder(list[HistoryRow]).decode
+"""Returns the moves of a commit."""
 
 
 class TaskLists:
@@ -50,8 +55,12 @@ class TaskLists:
 
     def moves_between(self, run_id: str, first: int, last: int) -> list[tuple[float, HistoryRow]]:
         known = canonical(run_id)
-        rows = self._database.read("moves_between", id=known, first=first, last=last) if known else []
-        return [(row[0], HistoryRow(*row[1:])) for row in rows]
+        mark = f"%{first},%" if first == last else ""
+        found: list[tuple[int, int, float, HistoryRow]] = []
+        for at, part, moves in self._database.read("commits", id=known, mark=mark) if known else ():
+            found += [(each.seq, part, at, each) for each in _moves(moves) if first <= each.pos <= last]
+        found.sort(key=itemgetter(0, 1))
+        return [(at, move) for _, _, at, move in found]
 
     def task_named(self, run_id: str, name: str) -> TaskRow | None:
         known = canonical(run_id)
@@ -63,10 +72,10 @@ class TaskLists:
         rows = self._database.read("output_sizes", id=known, positions=json_list(positions)) if known else []
         return {pos: int(size) for pos, size in rows}
 
-    def graph_tasks_of(self, run_ids: Sequence[str]) -> dict[str, list[GraphTask]]:
+    def graph_tasks_of(self, run_ids: Sequence[str], *, most: int = MAX_POSITION) -> dict[str, list[GraphTask]]:
         ids = json_list([known for each in run_ids if (known := canonical(each))])
         found: dict[str, list[GraphTask]] = {}
-        for run_id, pos, state, *columns in self._database.read("graph_tasks_of", ids=ids):
+        for run_id, pos, state, *columns in self._database.read("graph_tasks_of", ids=ids, most=most):
             found.setdefault(str(run_id), []).append(GraphTask(pos, TaskState(state), *columns))
         return found
 

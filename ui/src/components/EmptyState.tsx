@@ -1,8 +1,17 @@
 import type { ReactNode } from "react";
 import { Icon, type IconName } from "./Icon";
 
+interface EmptyStateProps {
+  icon?: IconName;
+  title: string;
+  /** The title is that of the page. */
+  whole?: boolean;
+  children?: ReactNode;
+}
+
 /** Says that there is nothing, and what the next step is. */
-export function EmptyState({ icon, title, children }: { icon?: IconName; title: string; children?: ReactNode }) {
+export function EmptyState({ icon, title, whole, children }: EmptyStateProps) {
+  const Title = whole ? "h1" : "p";
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-9 text-center">
       {icon && (
@@ -10,7 +19,7 @@ export function EmptyState({ icon, title, children }: { icon?: IconName; title: 
           <Icon name={icon} size={18} />
         </span>
       )}
-      <p className="font-medium text-sm">{title}</p>
+      <Title className="font-medium text-sm">{title}</Title>
       {children && <div className="max-w-md text-ink-2 text-xs">{children}</div>}
     </div>
   );

@@ -1,5 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useId } from "react";
 import { cx } from "@/lib/cx";
+import { whole } from "@/lib/numbers";
 
 export interface Tab<Key extends string> {
   key: Key;
@@ -55,7 +56,7 @@ export function Tabs<Key extends string>({ label, tabs, active, onChange, childr
           >
             {tab.label}
             {tab.count !== undefined && (
-              <span className="rounded bg-idle-soft px-1.5 text-2xs text-idle leading-4">{tab.count}</span>
+              <span className="rounded bg-idle-soft px-1.5 text-2xs text-idle leading-4">{whole(tab.count)}</span>
             )}
           </button>
         ))}

@@ -23,7 +23,13 @@ const FILLS: (Ink | undefined)[] = ["idle", "bad", "ok", "wait", "run", "hold", 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
 const COLOURS = /\u001b\[([\d;:]*)m/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+const CONTROLS = new RegExp(CONTROL, "g");
+
+/** True if a text has characters that a terminal or the direction of writing would interpret. */
+export function hasControls(text: string): boolean {
+  return CONTROL.test(text);
+}
 
 /**
  * Returns a text in which what a terminal or the direction of writing would interpret is seen: the escape

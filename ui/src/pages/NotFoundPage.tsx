@@ -6,8 +6,7 @@ export function NotFoundPage() {
   useTitle("Not found");
   return (
     <div className="grid flex-1 place-items-center">
-      <h1 className="sr-only">Not found</h1>
-      <EmptyState icon="search" title="There is no page at this address">
+      <EmptyState whole icon="search" title="There is no page at this address">
         <p className="mb-3">The link may be old, or a part of it is missing.</p>
         <ButtonLink to="/">Go to the home page</ButtonLink>
       </EmptyState>

@@ -24,12 +24,20 @@ export function PageError({ error, reset }: { error: unknown; reset: () => void 
     reset();
     void router.invalidate();
   };
+  if (error instanceof Problem) {
+    return (
+      <div className="max-w-2xl">
+        <ErrorBox error={error} onRetry={again} />
+      </div>
+    );
+  }
   return (
-    <div className="max-w-2xl">
-      <ErrorBox error={error} onRetry={again} />
-      {!(error instanceof Problem) && (
-        <p className="px-4 text-ink-3 text-xs">This is a fault of the page and not of your runs.</p>
-      )}
-    </div>
+    <EmptyState whole icon="alert" title="This page cannot be shown">
+      <p className="mb-1">
+        It does not understand what the server has answered. This is a fault of the page and not of your runs.
+      </p>
+      <p className="foreign mb-3 font-mono text-2xs">{error instanceof Error ? error.message : String(error)}</p>
+      <Button onClick={again}>Try again</Button>
+    </EmptyState>
   );
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -9,12 +10,32 @@ const VENV = join(REPOSITORY, ".venv/bin/python");
 export const PYTHON = process.env.PYTHON ?? (existsSync(VENV) ? VENV : "python3");
 export const FLOWS = resolve(import.meta.dirname, "../workflows/flows.py");
 
+/** Returns an address on which nothing listens. */
+export async function freeAddress(): Promise<string> {
+  const listener = createServer();
+  await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
+  const { port } = listener.address() as AddressInfo;
+  await new Promise((done) => listener.close(done));
+  return `tcp://127.0.0.1:${port}`;
+}
+
+/** Ends a process: it is asked first, and killed if it does not end. */
+async function ended(process: ChildProcess): Promise<void> {
+  if (process.exitCode !== null || process.signalCode !== null) return;
+  const exit = new Promise((done) => process.once("exit", done));
+  process.kill("SIGTERM");
+  const timer = setTimeout(() => process.kill("SIGKILL"), 15_000);
+  await exit;
+  clearTimeout(timer);
+}
+
 /** A real server on a database and a port of its own; it can be stopped and started again. */
 export class TurnoutServer {
   readonly folder = mkdtempSync(join(tmpdir(), "turnout-ui-"));
   private readonly extra: readonly string[];
   private readonly targets: readonly string[];
   private process: ChildProcess | null = null;
+  private readonly workers: ChildProcess[] = [];
   url = "";
   /** The admin token of the first start. */
   token = "";
@@ -46,15 +67,23 @@ export class TurnoutServer {
     this.token ||= readFileSync(join(this.folder, "turnout-admin-token"), "utf8").trim();
   }
 
+  /** Writes a file into the folder of the server, such as its configuration, before it starts. */
+  write(name: string, text: string): string {
+    const path = join(this.folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  /** Starts a worker that connects to a hub at this address; it ends with the server. */
+  startWorker(hub: string, ...options: string[]): void {
+    const command = ["-m", "turnout", "worker", "--connect", hub, "--import", FLOWS, "--quiet", ...options];
+    this.workers.push(spawn(PYTHON, command, { cwd: this.folder, stdio: "ignore" }));
+  }
+
   async stop(): Promise<void> {
     const running = this.process;
     this.process = null;
-    if (running === null || running.exitCode !== null) return;
-    const ended = new Promise((done) => running.once("exit", done));
-    running.kill("SIGTERM");
-    const timer = setTimeout(() => running.kill("SIGKILL"), 15_000);
-    await ended;
-    clearTimeout(timer);
+    await Promise.all([...this.workers.splice(0), ...(running ? [running] : [])].map(ended));
   }
 
   remove(): void {
@@ -79,6 +108,16 @@ export class TurnoutServer {
     });
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
     return answer.status === 204 ? null : await answer.json();
+  }
+
+  /** Stores a workflow file; `condition` says over which version. */
+  async put(name: string, text: string, condition: Record<string, string> = { "If-None-Match": "*" }): Promise<void> {
+    const answer = await fetch(`${this.url}/api/v1/workflows/${name}`, {
+      method: "PUT",
+      headers: { Authorization: `Bearer ${this.token}`, "Content-Type": "application/yaml", ...condition },
+      body: text,
+    });
+    if (!answer.ok) throw new Error(`PUT ${name}: ${answer.status} ${await answer.text()}`);
   }
 
   /** Starts a run; with `wait`, returns once it has ended. */

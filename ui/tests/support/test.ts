@@ -19,10 +19,13 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
     // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
     async ({}, use) => {
       const server = new TurnoutServer();
-      await server.start();
-      await use(server);
-      await server.stop();
-      server.remove();
+      try {
+        await server.start();
+        await use(server);
+      } finally {
+        await server.stop();
+        server.remove();
+      }
     },
     { scope: "worker", timeout: 180_000 },
   ],
@@ -62,9 +65,37 @@ export async function useTheme(page: Page, theme: Theme): Promise<void> {
 
 /** Fails for serious and critical findings of axe. */
 export async function expectAccessible(page: Page): Promise<void> {
-  const found = await new AxeBuilder({ page }).analyze();
+  const found = await new AxeBuilder({ page }).options({ resultTypes: ["violations"] }).analyze();
   const bad = found.violations.filter((each) => each.impact === "serious" || each.impact === "critical");
   expect(bad.map((each) => `${each.id}: ${each.nodes.map((node) => node.html).join(" | ")}`)).toEqual([]);
+}
+
+const MARKUP = "<img src=x onerror=harmed=1>";
+/** Text that does something where it is taken for more than text; the hub takes printable characters only. */
+export const HOSTILE_LABEL = MARKUP;
+export const HOSTILE = `${MARKUP} \u001b[31mred\u001b[0m \u001b]8;;https://example.org\u0007link\u001b]8;;\u0007 \u202egpj.exe\u2066`;
+
+/** Fails if anything that came from outside has become more than text: an element, a link, a script, a direction. */
+export async function expectTextOnly(page: Page): Promise<void> {
+  const found = await page.evaluate(() => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+    const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+    const wrong: string[] = [];
+    for (const each of document.querySelectorAll("img[src], script:not([src]), a[href^='https://example.org']")) {
+      wrong.push(each.outerHTML.slice(0, 200));
+    }
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (controls.test(node.nodeValue ?? "")) wrong.push(`text: ${JSON.stringify(node.nodeValue)}`);
+    }
+    for (const each of document.querySelectorAll("[title], [aria-label]")) {
+      const words = `${each.getAttribute("title") ?? ""}${each.getAttribute("aria-label") ?? ""}`;
+      if (controls.test(words)) wrong.push(`attribute: ${JSON.stringify(words)}`);
+    }
+    if ("harmed" in globalThis) wrong.push("a script from outside has run");
+    return wrong;
+  });
+  expect(found).toEqual([]);
 }
 
 /** Keeps a picture of the page in ui/screenshots. */

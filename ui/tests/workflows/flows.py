@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from pathlib import Path
 
 from turnout import TaskInfo, injected, task, workflow
 
@@ -62,9 +63,11 @@ HOSTILE = (
 
 
 @task
-def shout(lines: int, pause: float, info: TaskInfo = injected()) -> str:
+def shout(lines: int, pause: float, gate: str, info: TaskInfo = injected()) -> str:
     print(HOSTILE)
     for line in range(lines):
+        while gate and line > 0 and not Path(gate).exists():
+            time.sleep(0.05)
         print(f"line {line}")
         info.progress(line + 1, lines, "lines")
         time.sleep(pause)
@@ -73,9 +76,50 @@ def shout(lines: int, pause: float, info: TaskInfo = injected()) -> str:
 
 
 @workflow
-def chatty(lines: int = 5, pause: float = 0.0) -> str:
-    """Writes a log with all that a terminal would interpret."""
-    return shout(lines, pause)
+def chatty(lines: int = 5, pause: float = 0.0, gate: str = "") -> str:
+    """Writes a log with all that a terminal would interpret; with a gate, the first line before that file exists."""
+    return shout(lines, pause, gate)
+
+
+@task
+def speak(text: str) -> dict[str, str]:
+    print(text)
+    return {text: text}
+
+
+@task
+def stumble(text: dict[str, str]) -> str:
+    raise ValueError(next(iter(text)))
+
+
+@workflow
+def hostile(text: str) -> str:
+    """Logs, returns and raises the text that it is given."""
+    return stumble(speak(text))
+
+
+@task
+def blob(megabytes: int) -> str:
+    return "0123456789abcdef" * (megabytes * 65_536)
+
+
+@workflow
+def heavy(megabytes: int = 50) -> str:
+    """Returns a large text."""
+    return blob(megabytes)
+
+
+@task
+def hold(gate: str) -> str:
+    while not Path(gate).exists():
+        time.sleep(0.05)
+    return "through"
+
+
+@workflow
+def gated(gate: str) -> str:
+    """Waits for a file."""
+    return ship(hold(gate))
 
 
 @workflow

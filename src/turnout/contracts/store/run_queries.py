@@ -159,7 +159,7 @@ class FigureStore(Protocol):
 
     def ended_by_step(self, after: float, until: float, step: float, workflow: str = "") -> list[StepCounts]:
         """Counts the runs that ended from the first time on and before the second, and their tasks, by steps of so many
-        seconds; steps without any are left out. ``workflow`` is a full name; empty: all."""
+        seconds since 1970; steps without any are left out. ``workflow`` is a full name; empty: all."""
         ...
 
     def ended_sample(self, after: float, until: float, limit: int, workflow: str = "") -> list[str]:

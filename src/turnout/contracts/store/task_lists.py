@@ -10,7 +10,7 @@ from turnout.model.rows import (
     TaskRow,
 )
 from turnout.model.states import TaskState
-from turnout.model.task_lists import GraphTask, ItemGroup, OpenTask, OpenTaskFilter, TaskFilter
+from turnout.model.task_lists import MAX_POSITION, GraphTask, ItemGroup, OpenTask, OpenTaskFilter, TaskFilter
 
 
 class TaskListStore(Protocol):
@@ -40,8 +40,10 @@ class TaskListStore(Protocol):
         """Returns the bytes of the outputs of these tasks, of those that have one."""
         ...
 
-    def graph_tasks_of(self, run_ids: Sequence[str]) -> dict[str, list[GraphTask]]:
-        """Returns the tasks of the graphs of these runs, without items, by one statement."""
+    def graph_tasks_of(self, run_ids: Sequence[str], *, most: int = MAX_POSITION) -> dict[str, list[GraphTask]]:
+        """Returns the tasks of the graphs of these runs, without items, by one statement.
+
+        ``most`` is the size of the largest graph where it is known: items, which are behind it, are then not read."""
         ...
 
     def item_counts_of(self, run_ids: Sequence[str]) -> dict[str, dict[int, dict[TaskState, int]]]:

@@ -15,7 +15,7 @@ from turnout.server.api.types.stats import Latency, Series, Stats, Window
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import Context
 from turnout.server.guards import requires
-from turnout.server.long_waits import earlier_waits
+from turnout.server.long_waits import EarlierRuns
 from turnout.server.responses import answers
 from turnout.server.workflow_views import WorkflowViews
 
@@ -102,15 +102,14 @@ def series_of(counts: list[StepCounts], step: float) -> Series:
 def _latency(context: ServerContext, after: float, until: float, workflow: str) -> Latency:
     store = context.store
     runs = store.runs_by_id(store.ended_sample(after, until, MAX_SAMPLED, workflow))
-    waits = earlier_waits(store, context.core.engine.graphs, runs)
-    tasks = store.graph_tasks_of([run.new.run_id for run in runs])
+    earlier = EarlierRuns(store, context.core.engine.graphs, runs)
     return Latency(
         runs=len(runs),
-        start_delay=spread([each for some in waits.by_task.values() for each in some]),
+        start_delay=spread([each for some in earlier.waits().by_task.values() for each in some]),
         task_duration=spread(
             [
                 max(0.0, task.finished_at - task.started_at)
-                for some in tasks.values()
+                for some in earlier.tasks.values()
                 for task in some
                 if task.started_at is not None and task.finished_at is not None
             ]

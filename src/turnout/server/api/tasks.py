@@ -8,7 +8,7 @@ from litestar import Controller, Request, Response, get
 from litestar.params import Parameter, QueryParameter
 
 from turnout.model.states import TaskState
-from turnout.model.task_lists import TaskFilter
+from turnout.model.task_lists import MAX_POSITION, TaskFilter
 from turnout.runner.stored_values import output_text
 from turnout.runner.task_detail import TaskDetail, task_detail
 from turnout.runner.views import AttemptView, TaskView, task_view
@@ -21,8 +21,6 @@ from turnout.server.guards import requires
 from turnout.server.responses import answers
 from turnout.server.value_responses import Download, value_answers, value_response
 
-NO_TASK = 2**31 - 1
-"""A position that no task has."""
 EXAMPLE = TaskView(
     name="charge",
     state=TaskState.COMPLETED,
@@ -100,7 +98,7 @@ class TasksController(Controller):
             item_of = None
             if group is not None:
                 # A name that the graph does not have finds nothing.
-                item_of = context.core.engine.graphs.stored(run.new.version).position.get(group, NO_TASK)
+                item_of = context.core.engine.graphs.stored(run.new.version).position.get(group, MAX_POSITION)
             wanted = TaskFilter(states=chosen, item_of=item_of, top_level=top_level)
             last = last_entry(cursor, "tasks", (known, wanted))
             after = -1 if last is None else number_of(last)

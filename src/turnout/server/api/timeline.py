@@ -108,19 +108,18 @@ def _timeline(context: ServerContext, run: StoredRun, group: str | None, limit: 
     item_of = None if group is None else mapped_position(known, graph, group)
     wanted = (known, group)
     last = last_entry(cursor, "timeline", wanted)
-    rows = store.tasks_page(
-        known,
-        TaskFilter(item_of=item_of, top_level=group is None),
-        after=-1 if last is None else number_of(last),
-        limit=limit,
-    )
+    after = -1 if last is None else number_of(last)
+    # Items are behind the tasks of the graph: they are not searched for tasks of the graph.
+    most = limit + 1 if group is not None else max(0, min(limit + 1, len(graph.tasks) - 1 - after))
+    found = store.tasks_page(known, TaskFilter(item_of=item_of, top_level=group is None), after=after, limit=most)
+    rows = found[:limit]
     moves = store.moves_between(known, rows[0].pos, rows[-1].pos) if rows else []
     attempts: dict[str, list[AttemptView]] = {}
     for each in attempts_of(moves, rows):
         attempts.setdefault(each.task, []).append(each)
     items = store.item_groups(known) if graph.mapped and group is None else {}
-    path = path_of(graph, store.graph_tasks_of([known]).get(known, []), now)
+    path = path_of(graph, store.graph_tasks_of([known], most=len(graph.tasks)).get(known, []), now)
     waits = waits_by_position(moves)
     tasks = [timeline_task(row, waits, attempts.get(row.name, ()), items.get(row.pos), set(path)) for row in rows]
-    following = cursor_of("timeline", wanted, str(rows[-1].pos)) if len(rows) == limit else None
+    following = cursor_of("timeline", wanted, str(rows[-1].pos)) if len(found) > limit else None
     return timeline_of(run, tasks, path, now, position_behind(run), following)

@@ -92,8 +92,21 @@ function Flow({ label, graph, opened = NONE, selected, onSelect, onOpen }: Graph
     requestAnimationFrame(() => void flow.fitView({ ...FIT, duration: 200 }));
   }, [shape, flow]);
 
+  // Nor when the viewer has chosen a part of it; else it fits a window or a phone that is turned.
+  const frame = useRef<HTMLElement>(null);
+  const moved = useRef(false);
+  useEffect(() => {
+    const element = frame.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => {
+      if (!moved.current) void flow.fitView(FIT);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [flow]);
+
   return (
-    <section aria-label={label} className="graph h-full min-h-0 w-full">
+    <section ref={frame} aria-label={label} className="graph h-full min-h-0 w-full">
       <ReactFlow
         nodes={nodes}
         edges={lines}
@@ -115,6 +128,9 @@ function Flow({ label, graph, opened = NONE, selected, onSelect, onOpen }: Graph
         panOnScroll={false}
         zoomActivationKeyCode={["Control", "Meta"]}
         onlyRenderVisibleElements={nodes.length > 200}
+        onMoveStart={(event) => {
+          if (event) moved.current = true;
+        }}
       >
         <Panel position="bottom-left" className="flex gap-1 rounded-lg border border-line bg-raised p-1 shadow-card">
           <Button look="quiet" small icon="plus" label="Zoom in" onClick={() => void flow.zoomIn()} />

@@ -122,7 +122,7 @@ function About({ run }: { run: Schemas["RunDetail"] }) {
         <RelativeTime at={run.created_at} />
         {run.started_at && (
           <span>
-            took <Duration from={run.started_at} to={run.finished_at} />
+            {run.finished_at ? "took" : "for"} <Duration from={run.started_at} to={run.finished_at} />
           </span>
         )}
         {run.key && <span className="foreign">key {run.key}</span>}

@@ -17,9 +17,11 @@ import {
   StateBadge,
   Tabs,
 } from "@/components";
+import { cx } from "@/lib/cx";
 import { ENDED } from "@/lib/states";
 import { LogView } from "./LogView";
 import { RerunDialog } from "./RerunDialog";
+import { RunInput } from "./ValuesTab";
 import { ForeignText, ValueView } from "./ValueView";
 
 type TaskDetail = Schemas["TaskDetail"];
@@ -179,24 +181,22 @@ function Details({ run, task, onSelect, onView }: DetailsProps) {
         </Section>
       )}
       <Section title="Input">
-        {before.length > 0 ? (
-          <p className="flex flex-wrap items-center gap-1.5 text-ink-2">
-            The results of
-            {before.map((each) => (
-              <Button key={each} small onClick={() => onSelect(each)}>
-                <span className="foreign">{each}</span>
-              </Button>
-            ))}
-          </p>
-        ) : (
+        {task.index !== undefined && task.index !== null && (
           <p className="text-ink-2">
-            The{" "}
-            <Link to="." search={{ tab: "values" }} className="text-accent-text underline">
-              input of the run
-            </Link>
-            .
+            Item {task.index} of the list that <span className="foreign">{own}</span> is mapped over.
           </p>
         )}
+        {before.map((each) => (
+          <Disclosure key={each} title={each} about="its result">
+            <ValueView path={taskOutputPath(run.id, each)} label={`Result of ${each}`} />
+            <Button small look="quiet" icon="chevron" onClick={() => onSelect(each)}>
+              Show the task
+            </Button>
+          </Disclosure>
+        ))}
+        <Disclosure title="run" about="the input of the run">
+          <RunInput run={run} />
+        </Disclosure>
       </Section>
     </div>
   );
@@ -208,6 +208,28 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
       <h3 className="font-semibold text-ink-3 text-xs">{title}</h3>
       {children}
     </section>
+  );
+}
+
+/** A value that is read when it is opened. */
+function Disclosure({ title, about, children }: { title: string; about: string; children: ReactNode }) {
+  const [opened, setOpened] = useState(false);
+  return (
+    <div className="grid min-w-0 gap-2">
+      <button
+        type="button"
+        aria-expanded={opened}
+        onClick={() => setOpened(!opened)}
+        className="flex min-w-0 items-center gap-1.5 rounded-md py-1 text-left hover:bg-hover"
+      >
+        <span aria-hidden="true" className={cx("transition-transform", opened && "rotate-90")}>
+          <Icon name="chevron" size={14} />
+        </span>
+        <span className="foreign truncate font-medium">{title}</span>
+        <span className="text-ink-3 text-xs">{about}</span>
+      </button>
+      {opened && <div className="grid min-w-0 justify-items-start gap-1 pl-5 *:w-full">{children}</div>}
+    </div>
   );
 }
 

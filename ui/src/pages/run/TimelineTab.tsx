@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, useState, type WheelEvent } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, type WheelEvent } from "react";
 import { runTimelineQuery } from "@/api/queries";
 import { Button, EmptyState, ErrorBox, SkeletonLines } from "@/components";
 import { cx } from "@/lib/cx";
@@ -20,7 +20,7 @@ export function TimelineTab({ runId, selected, onSelect }: TimelineTabProps) {
   const [group, setGroup] = useState<string | undefined>(undefined);
   const query = useInfiniteQuery(runTimelineQuery(runId, group));
   const { hasNextPage, isFetching, fetchNextPage } = query;
-  useEffect(() => {
+  const readMore = useCallback(() => {
     if (hasNextPage && !isFetching) void fetchNextPage();
   }, [hasNextPage, isFetching, fetchNextPage]);
   const now = useNow();
@@ -72,6 +72,8 @@ export function TimelineTab({ runId, selected, onSelect }: TimelineTabProps) {
           onSelect={onSelect}
           onGroup={group === undefined ? setGroup : undefined}
           onZoom={scale}
+          onEnd={readMore}
+          more={hasNextPage}
         />
       )}
     </div>
@@ -103,12 +105,17 @@ interface ChartProps {
   /** Shows the items of a mapped task. */
   onGroup?: (task: string) => void;
   onZoom: (factor: number, around: number) => void;
+  /** Called while the last rows are near: more are read then. */
+  onEnd: () => void;
+  more: boolean;
 }
 
+/** Rows before the last one at which more are read. */
+const READ_AHEAD = 60;
 const HEIGHT = 30;
 const COLUMNS = "grid grid-cols-[9rem_minmax(0,1fr)] md:grid-cols-[14rem_minmax(0,1fr)]";
 
-function Chart({ rows, span, selected, onSelect, onGroup, onZoom }: ChartProps) {
+function Chart({ rows, span, selected, onSelect, onGroup, onZoom, onEnd, more }: ChartProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const axis = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(800);
@@ -125,6 +132,10 @@ function Chart({ rows, span, selected, onSelect, onGroup, onZoom }: ChartProps) 
     estimateSize: () => HEIGHT,
     overscan: 10,
   });
+  const lowest = virtualizer.range?.endIndex ?? 0;
+  useEffect(() => {
+    if (more && lowest >= rows.length - READ_AHEAD) onEnd();
+  }, [more, lowest, rows.length, onEnd]);
   const marks = ticks(span.from, span.to, width);
   const at = (time: number) => `${((time - span.from) / (span.to - span.from)) * 100}%`;
   const wheel = (event: WheelEvent) => {
@@ -140,7 +151,11 @@ function Chart({ rows, span, selected, onSelect, onGroup, onZoom }: ChartProps) 
         <div ref={axis} className="relative mr-4 overflow-hidden">
           {marks.map((mark) => (
             <span key={mark} className="absolute inset-y-0 border-line border-l pt-1.5 pl-1" style={{ left: at(mark) }}>
-              {mark === 0 ? "start" : `+${duration(mark)}`}
+              {(mark - span.from) / (span.to - span.from) > 1 - 50 / width
+                ? "" // it would be cut off
+                : mark === 0
+                  ? "start"
+                  : `+${duration(mark)}`}
             </span>
           ))}
         </div>

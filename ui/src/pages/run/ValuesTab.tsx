@@ -32,7 +32,8 @@ export function ValuesTab({ run }: { run: Schemas["RunDetail"] }) {
   );
 }
 
-function RunInput({ run }: { run: Schemas["RunDetail"] }) {
+/** The input of a run; a large one on demand. */
+export function RunInput({ run }: { run: Schemas["RunDetail"] }) {
   const size = run.input_bytes ?? 0;
   const [wanted, setWanted] = useState(size <= MAX_INLINE_BYTES);
   const input = useQuery({ ...runInputQuery(run.id), enabled: wanted });

@@ -1,23 +1,29 @@
 import { type InfiniteData, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef } from "react";
 import type { Schemas } from "@/api/client";
-import { runTasksQuery } from "@/api/queries";
+import { runGraphQuery, runQuery, runTasksQuery } from "@/api/queries";
 import { ENDED } from "@/lib/states";
 import { useStream } from "@/live/LiveProvider";
 import { runTopic } from "@/live/messages";
 import { Throttle } from "@/live/throttle";
+import { movedGraph, movedRun } from "./moves";
 import { type Move, moved } from "./tasks";
 
-/** Milliseconds between two reads of the graph and the counts, however many tasks change. */
+/** Milliseconds between two reads of what moves do not say, however many tasks change. */
 const INTERVAL = 600;
+/** The same for a run of more tasks than that: a read of it costs more, and moves bring states and counts at once. */
+const LONG_INTERVAL = 4_000;
+const MANY_TASKS = 500;
 
-/** Keeps what is shown of a run up to date: tasks at once, by the moves that arrive, and the rest by reading it again. */
+/** Keeps what is shown of a run up to date: states and counts at once, by the moves that arrive, and the rest by reading it again. */
 export function useFollowedRun(run: Schemas["RunDetail"] | undefined): void {
   const client = useQueryClient();
   const throttle = useMemo(() => new Throttle(), []);
   const id = run?.id;
   const ended = run === undefined ? undefined : ENDED.has(run.state);
-  const refresh = () => throttle.run("run", INTERVAL, () => void client.invalidateQueries({ queryKey: ["run", id] }));
+  const tasks = Object.values(run?.tasks ?? {}).reduce((sum, count) => sum + count, 0);
+  const interval = tasks > MANY_TASKS ? LONG_INTERVAL : INTERVAL;
+  const refresh = () => throttle.run("run", interval, () => void client.invalidateQueries({ queryKey: ["run", id] }));
   const readAgain = () => {
     refresh();
     void client.invalidateQueries({ queryKey: ["run-tasks", id] });
@@ -33,6 +39,8 @@ export function useFollowedRun(run: Schemas["RunDetail"] | undefined): void {
           runTasksQuery(id).queryKey,
           (known) => moved(known, moves),
         );
+        client.setQueryData(runQuery(id).queryKey, (known) => known && movedRun(known, moves));
+        client.setQueryData(runGraphQuery(id).queryKey, (known) => known && movedGraph(known, moves));
         refresh();
       },
       onStale: readAgain,

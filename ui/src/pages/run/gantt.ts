@@ -38,7 +38,8 @@ export function ganttOf(timeline: Timeline, now: number): Gantt {
   const start = timeline.created_at;
   const end = timeline.finished_at ?? Math.max(now, timeline.at);
   const rows = timeline.tasks.map((task) => rowOf(task, start, end));
-  const last = Math.max(end, ...rows.flatMap((row) => row.bars.map((bar) => bar.to + start)));
+  let last = end;
+  for (const row of rows) for (const bar of row.bars) last = Math.max(last, bar.to + start);
   return { start, length: Math.max(SHORTEST, last - start), rows };
 }
 

@@ -34,11 +34,11 @@ export function TokensTab() {
 
   const columns: Column<Token>[] = [
     { key: "name", header: "Name", cell: (token) => <span className="foreign font-medium">{token.name}</span> },
-    { key: "role", header: "Role", width: "6rem", cell: (token) => token.role },
+    { key: "role", header: "Role", width: "4.5rem", cell: (token) => token.role },
     {
       key: "state",
       header: "State",
-      width: "5.5rem",
+      width: "4.5rem",
       cell: (token) => <Badge tone={STATES[token.state] ?? "idle"}>{token.state}</Badge>,
     },
     {

@@ -9,15 +9,15 @@ limit :limit
 
 -- name: run_changes
 -- The transactions below the horizon have ended, so no row appears behind a position that was read. A new run need not
--- have a move. Moves of the run itself have position -1; a text that looks like one is a change too many, which does no
--- harm.
+-- have a move. Moves of the run itself have position -1, with a space before it or not; a text that looks like one is a
+-- change too many, which does no harm.
 with horizon as materialized (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as xact)
 select xact, id
 from (
     select run.xact, run.id from run, horizon where run.xact > :after and run.xact < horizon.xact
     union
     select history_commit.xact, history_commit.run_id from history_commit, horizon
-    where history_commit.xact > :after and history_commit.xact < horizon.xact and moves like '%,-1,%'
+    where history_commit.xact > :after and history_commit.xact < horizon.xact and moves like '%-1,%'
 ) as change
 order by xact
 fetch first (:limit) rows with ties

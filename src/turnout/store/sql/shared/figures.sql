@@ -62,7 +62,7 @@ group by workflow, executor, state
 order by workflow, executor, state
 
 -- part: step
-/*pg floor((finished_at - :after) / :step)::integer */ /*sqlite cast((finished_at - :after) / :step as integer) */
+/*pg floor(finished_at / :step)::bigint */ /*sqlite cast(finished_at / :step as integer) */
 
 -- part: ended
 from run /*sqlite indexed by run_ended */

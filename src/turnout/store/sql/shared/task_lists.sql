@@ -33,10 +33,11 @@ select item_of, state, count(*), min(started_at), max(finished_at)
 from task where run_id = :id and item_of is not null
 group by item_of, state
 
--- name: moves_between
-select at, seq, pos, old, new, attempt, detail
-from history
-where run_id = :id and pos >= :first and pos <= :last
+-- name: commits
+-- Whole commits: to take moves apart costs less in Python. ``mark`` is a text that the wanted moves have.
+select at, part, moves
+from history_commit
+where run_id = :id and (:mark = '' or moves like :mark)
 order by seq, part
 
 -- name: task_named
@@ -49,9 +50,9 @@ select pos, /*pg octet_length(output) */ /*sqlite length(cast(output as blob)) *
 from task where run_id = :id and pos in {positions int} and output is not null
 
 -- name: graph_tasks_of
--- The tasks of the graphs of these runs, without their items.
+-- The tasks of the graphs of these runs, without their items, which come behind them.
 select run_id, pos, state, name, attempt, reason, dispatched_at, started_at, finished_at
-from task where run_id in {ids uuid} and item_of is null
+from task where run_id in {ids uuid} and pos < :most and item_of is null
 order by run_id, pos
 
 -- name: item_counts_of
