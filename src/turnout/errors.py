@@ -41,7 +41,7 @@ TurnoutError
 ├── TooBusy                    too many submissions are not durable yet; ``retry_after`` is the delay in seconds
 ├── StoredDefinitionError      an operation on a stored workflow definition: bad_definition_name, path_in_name
 │   ├── WorkflowNotFound       no workflow has this name, or several have
-│   ├── RefusedDefinition      invalid_definition_text, local_execution_refused, name_mismatch
+│   ├── RefusedDefinition      invalid_definition_text, limit_conflict, local_execution_refused, name_mismatch
 │   ├── StaleDefinition        it has another version than the one that a change replaces
 │   ├── DefinitionFromFile     it belongs to a file in a workflow folder
 │   └── DefinitionInUse        it has open runs, or other definitions call it

@@ -277,6 +277,9 @@ class MemoryStore:
         }
         return [each for found in self.declared_limits.values() for each in found]
 
+    def limit_declarations(self) -> list[LimitDeclaration]:
+        return [each for found in self.declared_limits.values() for each in found]
+
     def runs_without_slots(self, run_ids: Sequence[str]) -> frozenset[str]:
         self._call("runs_without_slots", tuple(run_ids))
         return frozenset(self.unslotted.intersection(run_ids))

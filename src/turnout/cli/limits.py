@@ -67,8 +67,14 @@ def _cells(view: LimitView) -> list[Span]:
         (f"{view.held:,}", "yellow" if full else ""),
         (f"{view.waiting:,}", "yellow" if view.waiting else "dim"),
         ("configured" if view.configured else "", "dim"),
-        ("! declared with different sizes" if view.conflict else "", "yellow"),
+        (_warning(view), "yellow"),
     ]
+
+
+def _warning(view: LimitView) -> str:
+    if view.deadlock:
+        return "! deadlock: its holders wait for one another"
+    return "! declared with different sizes" if view.conflict else ""
 
 
 def size_of(view: LimitView) -> str:
@@ -80,23 +86,39 @@ def size_of(view: LimitView) -> str:
 
 def print_limit(found: LimitDetail) -> None:
     print_rows([_cells(found.limit)], HEADER)
+    if found.begun is not None:
+        print_line()
+        print_line(rate_of(found, time.time()))
     if found.limit.conflict:
         print_line()
-        print_rows([_declaration_cells(each) for each in found.declarations], ("declared by", "size", "workflow"))
+        print_rows([_declaration_cells(each) for each in found.declarations], ("declared by", "size", "workflow", ""))
     _print_part("holders", found.holders)
     _print_part("waiters", found.waiters)
+
+
+def rate_of(found: LimitDetail, now: float) -> str:
+    """Returns how many have begun within the period of a rate, and when the next one may."""
+    counted = f"{found.begun:,} of {found.limit.rate:,} have begun within the period"
+    if found.next_at is None or found.next_at <= now:
+        return f"{counted}; the next may begin now"
+    return f"{counted}; the next may begin in {format_duration(found.next_at - now)}, at {format_time(found.next_at)}"
 
 
 def _print_part(title: str, part: Sequence[LimitHolder]) -> None:
     if part:
         print_line()
-        print_rows([_holder_cells(one) for one in part], (title, "workflow", "task", "priority", "since", "", ""))
+        print_rows([_holder_cells(one) for one in part], (title, "workflow", "task", "priority", "since", "", "", ""))
 
 
 def _declaration_cells(each: LimitDeclaration) -> Line:
     from turnout.model.limits import shown_size
 
-    return [(each.place, ""), (shown_size(each.size), ""), (workflow_name(each.workflow), "dim")]
+    return [
+        (each.place, ""),
+        (shown_size(each.size), ""),
+        (workflow_name(each.workflow), "dim"),
+        ("uploaded" if each.uploaded else "", "dim"),
+    ]
 
 
 def _holder_cells(one: LimitHolder) -> Line:
@@ -109,4 +131,5 @@ def _holder_cells(one: LimitHolder) -> Line:
         (format_time(one.since), "dim"),
         (format_duration(max(0.0, time.time() - one.since)), ""),
         (f"shared with {short_id(one.shared_with)}" if one.shared_with else "", "dim"),
+        (f"deadlock with {', '.join(map(short_id, one.deadlocked_with[:3]))}" if one.deadlocked_with else "", "yellow"),
     ]
