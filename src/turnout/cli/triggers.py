@@ -66,12 +66,12 @@ def _change(name: str, verb: TriggerVerb, as_json: bool, place: Place) -> None:
 
 
 def _row(row: TriggerRow) -> list[Span]:
-    failing = f"failing ({row.failures})" if row.failures else "active"
+    failing = f"failing ({row.failures})" if row.failures else "not polled" if row.error else "active"
     state = f"paused by {row.paused_by}" if row.paused_by is not None else failing
     return [
         (row.name, ""),
         (f"{row.every:g} s", ""),
-        (state, "yellow" if row.paused_by is not None else "red" if row.failures else "green"),
+        (state, "yellow" if row.paused_by is not None else "red" if row.error else "green"),
         (str(row.runs), ""),
         (format_time(row.polled_at), "dim"),
         (format_time(row.next_poll), "dim"),
