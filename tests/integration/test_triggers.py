@@ -133,6 +133,28 @@ def test_a_trigger_for_a_name_finds_its_workflow(sqlite_url: str) -> None:
         assert keys(running) == ["trigger:by_name:a"] and kept.is_for(f"public::embedded::{made.name}")
 
 
+def test_a_trigger_for_a_name_that_no_workflow_has_is_listed_with_that_and_polled_once_it_is_there(
+    sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    late, other = flow(), flow()
+    kept = Trigger(lambda: [Event("a", order=1)], every="1h", workflow=late.name, name="too_early")
+    with runner(sqlite_url, other) as running:
+        until(running.triggers)
+        found = row(running)
+        assert (found.name, found.polls, found.workflow) == (
+            f"public::embedded::{late.name}::too_early",
+            0,
+            f"public::embedded::{late.name}",
+        )
+        assert found.error is not None
+        assert found.error.startswith(f"unknown_workflow: trigger 'too_early' starts runs of workflow '{late.name}'")
+        assert "unknown_workflow" in caplog.text and kept.missing([]) is not None
+        running.run(late, 2)  # registers it
+        polled(running)
+        assert row(running).error is None and row(running).runs == 1
+    assert kept.missing([f"public::embedded::{late.name}"]) is None
+
+
 # -- failures --------------------------------------------------------------------------------------------------------
 def test_a_trigger_that_raises_is_counted_backed_off_and_goes_on(
     sqlite_url: str, caplog: pytest.LogCaptureFixture

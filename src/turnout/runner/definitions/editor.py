@@ -65,9 +65,9 @@ class Editor:
         known += [each for each in self._store.limit_declarations() if each.workflow not in here]
         others = [each for each in known if each.workflow not in own]
         configured = {each.declared for each in self._store.limits() if each.configured}
-        for limit, why in contradictions(new, others, configured).items():
+        for why in contradictions(new, others, configured).values():
             marks: Marks = getattr(workflows[0], "marks", NO_MARKS)
-            yield Finding("error", LIMIT_CONFLICT, why, *marks.at("limits"), limit)
+            yield Finding("error", LIMIT_CONFLICT, why, *marks.at("limits"), "limits")
 
     def put(self, name: str, text: str, expected: int, actor: str) -> StoredDefinition:
         """Stores the text as the newest version, if the current one is ``expected`` (0: a new definition)."""
