@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from turnout.cli.format import format_duration, format_time, one_line, short_id, workflow_name
-from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import Line, Span, print_json, print_line, print_list, print_rows
+from turnout.cli.list_command import add_list
+from turnout.cli.options import Group, Json
+from turnout.cli.output import Line, Span, print_json, print_line, print_rows
 from turnout.cli.place import HERE, Place, placed
 
 if TYPE_CHECKING:
@@ -26,18 +27,27 @@ Name = Annotated[
 ]
 
 
-@app.command()
-@placed
-def ls(as_json: Json = False, place: Place = HERE) -> None:
-    """List the limits and queues that are configured, declared, held or waited for."""
-    from turnout.cli.service import service_at
+def _cells(view: LimitView) -> list[Span]:
+    full = view.at_most is not None and view.held >= view.at_most
+    return [
+        (one_line(view.name, 60), ""),
+        (size_of(view), ""),
+        (f"{view.held:,}", "yellow" if full else ""),
+        (f"{view.waiting:,}", "yellow" if view.waiting else "dim"),
+        ("configured" if view.configured else "", "dim"),
+        (_warning(view), "yellow"),
+    ]
 
-    with service_at(place) as service:
-        found = service.limits.list()
-    print_list(found, _cells, HEADER, empty="no limits", as_json=as_json)
 
-
-default_command(app, ls, "Look at limits and queues. Without a command, list them.")
+add_list(
+    app,
+    HEADER,
+    lambda service: service.limits.list(),
+    _cells,
+    empty="no limits",
+    help="List the limits and queues that are configured, declared, held or waited for.",
+    group="Look at limits and queues. Without a command, list them.",
+)
 
 
 @app.command()
@@ -57,18 +67,6 @@ def show(name: Name, as_json: Json = False, place: Place = HERE) -> None:
         print_json(found)
     else:
         print_limit(found)
-
-
-def _cells(view: LimitView) -> list[Span]:
-    full = view.at_most is not None and view.held >= view.at_most
-    return [
-        (one_line(view.name, 60), ""),
-        (size_of(view), ""),
-        (f"{view.held:,}", "yellow" if full else ""),
-        (f"{view.waiting:,}", "yellow" if view.waiting else "dim"),
-        ("configured" if view.configured else "", "dim"),
-        (_warning(view), "yellow"),
-    ]
 
 
 def _warning(view: LimitView) -> str:

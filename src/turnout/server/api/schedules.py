@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from litestar import Controller, get
+from litestar import Controller, get, post
 from litestar.params import JSONBody, Parameter, QueryParameter
 
 from turnout.model.schedule_rows import DecisionRow
@@ -86,6 +86,12 @@ BACKFILL = Backfilled(
         BackfilledTime(due_at=1_794_794_400.0, local="2026-11-16T03:00:00+01:00", run_id=RUN_ID, fired_before=False)
     ],
 )
+
+
+def _changes(verb: str, content: Any, *codes: str, **described: Any) -> post:
+    """Returns the decorator of the route by which operators do this to a schedule."""
+    path, id = f"/{{schedule_id:int}}/{verb}", f"{verb}_schedule"
+    return change(path, content, "schedule_not_found", *codes, operation_id=id, **described)
 
 
 class SchedulesController(Controller):
@@ -222,40 +228,24 @@ class SchedulesController(Controller):
         more = cursor_of("schedule_decisions", wanted, str(found[-1].id)) if len(found) == limit else None
         return DecisionPage(found, more)
 
-    @change(
-        "/{schedule_id:int}/pause",
-        ScheduleView,
-        "schedule_not_found",
-        operation_id="pause_schedule",
-        summary="Pause a schedule",
-        example=EXAMPLE,
-        description="The schedule, paused.",
-    )
+    @_changes("pause", ScheduleView, summary="Pause a schedule", example=EXAMPLE, description="The schedule, paused.")
     async def pause(self, context: Context, caller: ByCaller, schedule_id: ScheduleId) -> ScheduleView:
         """Pauses a schedule: its due times start nothing. Runs that it has started go on."""
         return await context.in_thread(schedule_commands.pause, context.store, str(schedule_id), caller.actor)
 
-    @change(
-        "/{schedule_id:int}/resume",
-        ScheduleView,
-        "schedule_not_found",
-        operation_id="resume_schedule",
-        summary="Resume a schedule",
-        example=EXAMPLE,
-        description="The schedule, resumed.",
+    @_changes(
+        "resume", ScheduleView, summary="Resume a schedule", example=EXAMPLE, description="The schedule, resumed."
     )
     async def resume(self, context: Context, caller: ByCaller, schedule_id: ScheduleId) -> ScheduleView:
         """Resumes a schedule. The due times of the pause are skipped, with that reason."""
         return await context.in_thread(schedule_commands.resume, context.store, str(schedule_id), caller.actor)
 
-    @change(
-        "/{schedule_id:int}/fire",
+    @_changes(
+        "fire",
         Fired,
-        "schedule_not_found",
         "schedule_starts_no_runs",
         "unknown_queue",
         "unknown_limit",
-        operation_id="fire_schedule",
         summary="Start a run of a schedule now",
         status=202,
         takes_body=True,
@@ -280,14 +270,12 @@ class SchedulesController(Controller):
             check=partial(check_fire, context.core),
         )
 
-    @change(
-        "/{schedule_id:int}/backfill",
+    @_changes(
+        "backfill",
         Backfilled,
-        "schedule_not_found",
         "schedule_starts_no_runs",
         "backfill_too_large",
         "bad_backfill_range",
-        operation_id="backfill_schedule",
         summary="Start runs for past due times",
         status=202,
         takes_body=True,
