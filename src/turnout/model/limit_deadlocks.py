@@ -46,7 +46,7 @@ class LimitSlots(msgspec.Struct, frozen=True):
 
 
 class Deadlocks(msgspec.Struct, frozen=True):
-    """What waits in a circle."""
+    """The limits and the waiters that are part of a circle, or wait behind one."""
 
     limits: Mapping[str, frozenset[str]] = {}
     """By limit whose slots are all held for ever: the runs that hold them."""

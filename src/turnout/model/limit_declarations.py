@@ -12,8 +12,8 @@ from turnout.model.spec import WorkflowSpec
 
 
 class SizeOrigin(IntEnum):
-    """The origin of a size. Of several the lowest decides, so an author who uploads a definition changes no limit that
-    the configuration, a workflow folder or a program has a size for."""
+    """The origin of a size. Of several the lowest decides, so an uploaded definition changes no limit that the
+    configuration, a workflow folder or a program has a size for."""
 
     CONFIGURED = 0
     DECLARED = 1

@@ -1,4 +1,4 @@
-"""Reads what the search for deadlocks of limits needs: what waits below runs that hold slots, and who holds these."""
+"""Reads what the search for deadlocks of limits needs: what waits below runs that hold slots, and the holders."""
 
 from __future__ import annotations
 
