@@ -16,7 +16,7 @@ from typing import Any
 
 from turnout import Runner, Schedule, Workflow, task
 from turnout.contracts.store import Store
-from turnout.runner.schedules import next_fires
+from turnout.runner.schedule_views import next_fires
 from turnout.store import connect
 
 WORKFLOWS = 1_000

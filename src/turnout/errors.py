@@ -41,7 +41,7 @@ TurnoutError
 ├── TooBusy                    too many submissions are not durable yet; ``retry_after`` is the delay in seconds
 ├── StoredDefinitionError      an operation on a stored workflow definition: bad_definition_name, path_in_name
 │   ├── WorkflowNotFound       no workflow has this name, or several have
-│   ├── RefusedDefinition      invalid_definition_text, local_execution_refused, name_mismatch
+│   ├── RefusedDefinition      invalid_definition_text, limit_conflict, local_execution_refused, name_mismatch
 │   ├── StaleDefinition        it has another version than the one that a change replaces
 │   ├── DefinitionFromFile     it belongs to a file in a workflow folder
 │   └── DefinitionInUse        it has open runs, or other definitions call it
@@ -68,6 +68,7 @@ TurnoutError
 │   └── WorkerInUse            its worker_id belongs to a session with another key, or of another kind
 ├── CommandFailed              a shell command ended with a failing exit code or unusable output
 │   ├── CommandNotFound
+│   ├── RequestFailed          a request or a mail was not accepted
 │   ├── PrivateAddress         a request of an uploaded definition may not reach a private address
 │   └── SecretUnresolved       a secret of a step cannot be read on the machine that runs it
 └── TaskSignal                 raised by bodies to report how an attempt ended
@@ -565,6 +566,17 @@ class CommandNotFound(CommandFailed):
     Remedy: install the program where the task runs, or give its full path."""
 
     code = "command_not_found"
+
+
+class RequestFailed(CommandFailed):
+    """Raised when a request or a mail of a step, or of a notification, is not accepted: the target is not found, does
+    not answer in time, or answers with another status than expected. The message names the target without its path.
+    Remedy: correct the address, or repeat it when the target is there again.
+
+    ``fields`` has the exit code of the program that sends it.
+    """
+
+    code = "request_failed"
 
 
 class PrivateAddress(CommandFailed):

@@ -55,6 +55,28 @@ def test_validate_reports_limits_that_no_run_could_get(tmp_path: Path) -> None:
     found = {Path(each["target"]).stem: each for each in project.run("validate", "limited", "--json").json}
     for name in ("one", "three"):
         [warning] = [each for each in found[name]["warnings"] if "different sizes" in each]
-        assert "1 at once by workflow 'one'; 3 at once by workflow 'three'; the smallest is in force" in warning
+        assert "1 at once by workflow 'one'; 3 at once by workflow 'three'; 1 at once is in force" in warning
     assert found["queued"]["ok"] and any("[queues.nosuch]" in each for each in found["queued"]["warnings"])
     assert not found["nightly"]["ok"] and found["nightly"]["error"]["code"] == "unknown_queue"
+
+
+def test_validate_reports_what_starts_by_itself_and_never_will(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "past.yaml").write_text('schedule: {at: "2020-01-01T03:00"}\nsteps: [echo late]\n')
+    [found] = project.run("validate", "past.yaml", "--json").json
+    [warning] = [each for each in found["warnings"] if "schedule" in each]
+    assert found["ok"] and "schedule 'start-1' has its only time in the past, 2020-01-01T03:00:00+00:00" in warning
+    (tmp_path / "polled.py").write_text(
+        "from turnout import Event, trigger\n"
+        '@trigger(every="30s", workflow="pasd")\n'
+        "def orders():\n"
+        '    yield Event("a")\n'
+        '@trigger(every="30s", workflow="past")\n'
+        "def others():\n"
+        '    yield Event("b")\n'
+    )
+    wrong = project.run("validate", "past.yaml", "polled.py", "--json")
+    [refused] = [each["error"] for each in wrong.json if not each["ok"] and "orders" in each["error"]["message"]]
+    assert wrong.code == 2 and refused["code"] == "unknown_workflow"
+    assert "workflow 'pasd', which is not known: did you mean 'past'?" in refused["message"]
+    assert not any("'others'" in each["error"]["message"] for each in wrong.json if not each["ok"])

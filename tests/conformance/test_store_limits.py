@@ -10,18 +10,19 @@ import pytest
 
 from tests.conformance.store_rows import OWNER, WORKFLOW, begin, claim_one, insert, new_run, update
 from turnout.contracts.store import Store
+from turnout.model.definitions import NewDefinition
 from turnout.model.limit_declarations import LimitDeclaration
 from turnout.model.limits import LimitSize, LimitUse
 from turnout.model.names import new_run_id
 from turnout.model.reasons import LIMIT
 from turnout.model.rows import RunRow, RunWrite, TaskRow
-from turnout.model.slots import AGEING_INTERVAL, RUN, SlotRequest
+from turnout.model.slots import AGEING_INTERVAL, RUN, SlotRequest, begin_slack
 from turnout.model.states import RunState, TaskState
 from turnout.store.slot_admission import MAX_EXAMINED
 
 
 def use(name: str = "db", at_most: int | None = 1, rate: int | None = None, per: float = 1.0) -> LimitUse:
-    return LimitUse(name, name, at_most, rate, per)
+    return LimitUse(name, name, LimitSize(at_most, rate, per))
 
 
 def queued(*limits: LimitUse, **columns: Any) -> RunWrite:
@@ -178,9 +179,13 @@ def test_of_different_declared_sizes_the_smallest_is_in_force(store: Store) -> N
     assert found.conflict and (found.at_most, found.held, found.waiting) == (1, 1, 2)
 
 
-def declared(workflow: str, at_most: int, name: str = "db") -> LimitDeclaration:
+def declared(workflow: str, at_most: int, *, uploaded: bool = False) -> LimitDeclaration:
     return LimitDeclaration(
-        workflow=workflow, declared=name, place=f"workflow {workflow!r}", at_most=at_most, rate=None, per=1.0
+        workflow=workflow,
+        declared="db",
+        place=f"workflow {workflow!r}",
+        size=LimitSize(at_most),
+        uploaded=uploaded,
     )
 
 
@@ -188,7 +193,7 @@ def test_the_smallest_size_that_any_workflow_declares_is_in_force_before_anythin
     begin(store)
     store.put_limit_declarations({"one": [declared("one", 1)]})
     both = store.put_limit_declarations({"three": [declared("three", 3)], "none": []})
-    assert [(each.workflow, each.at_most) for each in both] == [("one", 1), ("three", 3)]
+    assert [(each.workflow, each.size.at_most) for each in both] == [("one", 1), ("three", 3)]
     (idle,) = store.limits()
     assert idle.conflict and (idle.name, idle.at_most, idle.held) == ("db", 1, 0)
     runs = [queue(store, use(at_most=3)) for _ in range(3)]
@@ -210,6 +215,42 @@ def test_a_size_that_is_not_declared_any_more_does_not_count(store: Store) -> No
     assert granted(store) == runs[1:2]
     store.put_limit_declarations({}, ["one"])
     assert granted(store) == runs[2:] and not store.limits()[0].conflict
+
+
+def test_a_changed_size_holds_at_once_for_runs_that_were_submitted_with_another(store: Store) -> None:
+    begin(store)
+    store.put_limit_declarations({"one": [declared("one", 1)]})
+    runs = [queue(store, use(at_most=1)) for _ in range(3)]
+    assert granted(store) == runs[:1]
+    store.put_limit_declarations({"one": [declared("one", 2)]})
+    assert granted(store) == runs[1:2]
+    assert (store.limits()[0].at_most, store.limits()[0].conflict) == (2, False)
+
+
+def test_an_uploaded_definition_changes_no_limit_that_others_declare(store: Store) -> None:
+    begin(store)
+    store.put_limit_declarations({"mine": [declared("mine", 2)], "theirs": [declared("theirs", 1, uploaded=True)]})
+    runs = [queue(store, use(at_most=size)) for size in (1, 2, 2)]
+    assert granted(store) == runs[:2]
+    (found,) = store.limits()
+    assert found.conflict and found.at_most == 2
+    assert [(each.workflow, each.uploaded) for each in store.limit_declarations()] == [
+        ("mine", False),
+        ("theirs", True),
+    ]
+    store.put_limit_declarations({}, ["mine"])
+    assert store.limits()[0].at_most == 1
+
+
+def test_the_declarations_of_a_removed_definition_end_with_the_next_look_of_any_orchestrator(store: Store) -> None:
+    begin(store)
+    new = NewDefinition(
+        full_name="a::b::one", kind="yaml", origin="file", text="x", spec_version="1", actor="file", file="one.yaml"
+    )
+    store.put_definition(new, 0)
+    store.put_limit_declarations({"a::b::one": [declared("a::b::one", 1)]})
+    store.remove_definition("a::b::one", 1, "file")
+    assert store.put_limit_declarations({"other": [declared("other", 3)]}) == [declared("other", 3)]
 
 
 def test_a_limit_shows_its_holders_and_its_waiters_with_their_positions(store: Store) -> None:
@@ -440,6 +481,46 @@ def test_a_task_shares_the_slot_of_its_run(store: Store) -> None:
     assert list(store.granted_tasks([run, task])) == [(run, 0, 1)]
     assert [(each.task, each.shared_with) for each in store.limits_of(run)] == [(None, None), ("a", run)]
     assert store.request_slots([ask(run, 1)]).granted == []
+
+
+def test_runs_that_wait_for_one_anothers_limits_are_a_deadlock_until_one_ends(store: Store) -> None:
+    begin(store)
+    first, second = queue(store, use("a")), queue(store, use("b"))
+    assert granted(store) == [first, second] and not store.limit_deadlocks().waiters
+    for run_id in (first, second):
+        wait_for_children(store, run_id)
+    one, two, behind = call(store, first, use("b")), call(store, second, use("a")), queue(store, use("a"))
+    assert granted(store) == []
+    found = store.limit_deadlocks()
+    assert found.limits == {"a": {first}, "b": {second}} and set(found.waiters) == {(one, RUN), (two, RUN)}
+    assert [each.deadlocked_with for each in store.limits_of(one)] == [[second]]
+    assert [each.deadlocked_with for each in store.limits_of(behind)] == [[first]]
+    assert [each.deadlocked_with for each in store.limits_of(first)] == [[]]
+    assert [each.deadlock for each in store.limits()] == [True, True]
+    detail = store.limit("a")
+    assert detail is not None and [each.deadlocked_with for each in detail.waiters] == [[first], [first]]
+    end(store, one)
+    assert not store.limit_deadlocks().waiters and not any(each.deadlock for each in store.limits())
+
+
+def test_a_limit_with_a_rate_says_when_the_next_may_begin(store: Store) -> None:
+    begin(store)
+    run = queue(store, use("mail", at_most=None, rate=2, per=60.0))
+    idle = store.limit("mail")
+    assert idle is not None and (idle.begun, idle.next_at) == (0, None)
+    assert granted(store, "mail") == [run]
+    one = store.limit("mail")
+    assert one is not None and (one.begun, one.next_at) == (1, None)
+    second = queue(store, use("mail", at_most=None, rate=2, per=60.0))
+    before = store.clock()
+    assert granted(store, "mail") == [second]
+    full = store.limit("mail")
+    assert full is not None and full.begun == 2 and full.next_at is not None
+    assert before < full.next_at <= store.clock() + 60.0 + begin_slack(60.0)
+    other = queue(store, use("db"))
+    assert granted(store) == [other]
+    plain = store.limit("db")
+    assert plain is not None and (plain.begun, plain.next_at) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["ü" * 100, "a'b\"c", "customer-${x}"])

@@ -129,7 +129,7 @@ def test_a_fire_that_the_workflow_would_refuse_is_refused_at_once(refusing: Runn
 
 def test_a_fire_on_a_database_waits_for_the_server_that_refuses_it(refusing: RunningApi) -> None:
     with pytest.raises(ScheduleError) as raised:
-        DatabaseSchedules(refusing.core.url).fire("scheduled_refused")
+        DatabaseSchedules(refusing.core.url).fire("scheduled_refused", {})
     assert raised.value.code == "unknown_queue" and "[queues.nosuch]" in raised.value.message
     [found] = get(refusing, workflow="scheduled_refused")["schedules"]
     [refused] = get(refusing, f"/{found['id']}/decisions")["decisions"]
@@ -143,6 +143,17 @@ def test_a_schedule_that_is_fired_starts_a_run(api: RunningApi) -> None:
     until(lambda: (run := api.core.store.run(run_id)) is not None and run.row.state == "completed")
     newest = get(api, f"/{id}/decisions", outcome="fired")["decisions"][0]
     assert (newest["kind"], newest["run_id"], newest["outcome"]) == ("manual", run_id, "fired")
+
+
+def test_a_run_that_is_fired_takes_the_parameters_that_are_given(api: RunningApi) -> None:
+    id = nightly(api)
+    run_id = post(api, f"/{id}/fire", {"params": {"day": "given"}}, status=202)["run_id"]
+    until(lambda: (run := api.core.store.run(run_id)) is not None and run.row.state == "completed")
+    stored = api.core.store.run(run_id)
+    assert stored is not None and json.loads(stored.new.input)["day"] == "given"
+    refused = post(api, f"/{id}/fire", {"params": {"nothing": 1}}, status=422)
+    assert refused["code"] == "unknown_parameter"
+    assert post(api, f"/{id}/fire", {"parameters": {}}, status=422)["code"] == "invalid_request"
 
 
 def test_a_date_as_the_end_of_a_backfill_is_all_of_that_day(api: RunningApi) -> None:
@@ -222,6 +233,10 @@ def test_commands_do_the_same_on_a_database_and_on_a_server(
     assert text("resume", "-w", "scheduled_report").count("acts next at") == 2
     fired = call("fire", "scheduled_often")["run_id"]
     until(lambda: api.core.store.run(fired))
+    given = call("fire", "scheduled_report/nightly", "-p", "day=given")["run_id"]
+    until(lambda: api.core.store.run(given))
+    stored = api.core.store.run(given)
+    assert stored is not None and json.loads(stored.new.input)["day"] == "given"
     assert call("decisions", "scheduled_often", "--outcome", "fired")[0]["run_id"] == fired
     assert "manual" in text("decisions", "scheduled_often")
     day = "2026-01-01" if where == "database" else "2026-01-02"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.kit.waiting import until
 from turnout import Limit, Runner, task, workflow
 from turnout.errors import InvalidInput, InvalidLimit
 from turnout.model.reasons import LIMIT, MAX_ACTIVE_STEPS
@@ -318,6 +319,50 @@ def test_a_child_run_shares_the_slot_of_its_parent(runner: Runner, counted: Coun
 
     runs = [runner.submit(outer, [1, 2, 3]) for _ in range(3)]
     assert [run.result(30) for run in runs] == [[1, 2, 3]] * 3 and counted.most == 1
+
+
+def test_runs_that_wait_for_one_anothers_limits_say_so_until_one_is_cancelled(runner: Runner) -> None:
+    both = threading.Barrier(2)
+
+    @task
+    def meet(number: int) -> int:
+        both.wait(30)
+        return number
+
+    @task
+    def body(number: int) -> int:
+        return number
+
+    @workflow(limits=[Limit("right", at_most=1)])
+    def needs_right(number: int) -> int:
+        return body(number)
+
+    @workflow(limits=[Limit("left", at_most=1)])
+    def holds_left(number: int) -> int:
+        return needs_right(meet(number))
+
+    @workflow(limits=[Limit("left", at_most=1)])
+    def needs_left(number: int) -> int:
+        return body(number)
+
+    @workflow(limits=[Limit("right", at_most=1)])
+    def holds_right(number: int) -> int:
+        return needs_left(meet(number))
+
+    first, second = runner.submit(holds_left, 1), runner.submit(holds_right, 2)
+    store = runner.core.store
+    until(lambda: len(store.limit_deadlocks().waiters) == 2)
+    waiting = {
+        each.name: each.deadlocked_with
+        for run in store.runs(limit=10)
+        for each in store.limits_of(run.new.run_id)
+        if not each.held
+    }
+    assert waiting == {"right": [second.id], "left": [first.id]}
+    assert first.id in store.limit_deadlocks().sentence()
+    first.cancel()
+    assert second.result(30) == 2
+    assert not store.limit_deadlocks().waiters
 
 
 def test_a_workflow_that_calls_another_of_the_same_queue_does_not_wait_for_itself(

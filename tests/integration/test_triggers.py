@@ -133,6 +133,31 @@ def test_a_trigger_for_a_name_finds_its_workflow(sqlite_url: str) -> None:
         assert keys(running) == ["trigger:by_name:a"] and kept.is_for(f"public::embedded::{made.name}")
 
 
+def test_a_trigger_for_a_name_that_no_workflow_has_is_listed_with_that_and_polled_once_it_is_there(
+    sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    late, other = flow(), flow()
+    kept = Trigger(lambda: [Event("a", order=1)], every="1h", workflow=late.name, name="too_early")
+    full_name = f"public::embedded::{late.name}"
+
+    def found(running: Runner) -> TriggerRow | None:
+        # Triggers of other tests may be listed as well, if they are still alive.
+        return next((each for each in running.triggers() if each.name == f"{full_name}::too_early"), None)
+
+    with runner(sqlite_url, other) as running:
+        until(lambda: found(running) is not None)
+        missing = found(running)
+        assert missing is not None and (missing.polls, missing.workflow) == (0, full_name)
+        assert missing.error is not None
+        assert missing.error.startswith(f"unknown_workflow: trigger 'too_early' starts runs of workflow '{late.name}'")
+        assert "unknown_workflow" in caplog.text and kept.missing([]) is not None
+        running.run(late, 2)  # registers it
+        until(lambda: (each := found(running)) is not None and each.polls == 1)
+        polled_once = found(running)
+        assert polled_once is not None and (polled_once.error, polled_once.runs) == (None, 1)
+    assert kept.missing([full_name]) is None
+
+
 # -- failures --------------------------------------------------------------------------------------------------------
 def test_a_trigger_that_raises_is_counted_backed_off_and_goes_on(
     sqlite_url: str, caplog: pytest.LogCaptureFixture

@@ -11,6 +11,7 @@ from kit.runs import RunTable
 from turnout.errors import RunNotFound, StoreRejected
 from turnout.model.events import ExecutionResult
 from turnout.model.graph import Graph
+from turnout.model.limit_deadlocks import Deadlocks
 from turnout.model.limit_declarations import LimitDeclaration
 from turnout.model.names import split_task_id
 from turnout.model.retention import Deleted
@@ -64,6 +65,7 @@ class MemoryStore:
         self.granted: dict[tuple[str, int, int], float] = {}
         """Tasks that have the slots of their limits, by run, position and attempt."""
         self.slot_requests: list[SlotRequest] = []
+        self.deadlocks = Deadlocks()
         self.declared_limits: dict[str, Sequence[LimitDeclaration]] = {}
         self.admits: list[Admitted] = []
         """What the next calls that give slots return."""
@@ -275,6 +277,13 @@ class MemoryStore:
         self.declared_limits = {
             name: found for name, found in (self.declared_limits | dict(declared)).items() if name not in gone
         }
+        return [each for found in self.declared_limits.values() for each in found]
+
+    def limit_deadlocks(self) -> Deadlocks:
+        self._call("limit_deadlocks")
+        return self.deadlocks
+
+    def limit_declarations(self) -> list[LimitDeclaration]:
         return [each for found in self.declared_limits.values() for each in found]
 
     def runs_without_slots(self, run_ids: Sequence[str]) -> frozenset[str]:

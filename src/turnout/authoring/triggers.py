@@ -8,10 +8,10 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
 from turnout.authoring.invocation import open_signature
-from turnout.authoring.workflow import Workflow
+from turnout.authoring.workflow import DEFAULT_PACKAGE, DEFAULT_TENANT, Workflow
 from turnout.errors import InvalidWorkflow
 from turnout.model.durations import Duration, seconds
-from turnout.model.names import is_identifier
+from turnout.model.names import is_identifier, suggest
 from turnout.model.triggers import Event
 
 Yielded: TypeAlias = Iterable[Event] | AsyncIterable[Event] | Awaitable[Iterable[Event]]
@@ -19,6 +19,8 @@ TriggerFunction: TypeAlias = Callable[..., Yielded]
 
 MIN_INTERVAL = 0.1
 DEFAULT_TIMEOUT = 60.0
+UNKNOWN_WORKFLOW = "unknown_workflow"
+"""The code of a trigger whose workflow is not known."""
 
 _defined: weakref.WeakValueDictionary[tuple[str, str], Trigger] = weakref.WeakValueDictionary()
 
@@ -64,6 +66,23 @@ class Trigger:
     def is_for(self, full_name: str) -> bool:
         """True if it starts runs of the workflow with this full name."""
         return full_name == self._home or full_name.endswith(f"::{self._home}")
+
+    def missing(self, known: Iterable[str]) -> str | None:
+        """Returns a sentence if its workflow is given by a name that none of these full names has; else None."""
+        names = list(known)
+        if not isinstance(self.workflow, str) or any(self.is_for(each) for each in names):
+            return None
+        similar = suggest(self.workflow, [each.rpartition("::")[2] for each in names])
+        return (
+            f"trigger {self.name!r} starts runs of workflow {self.workflow!r}, which is not known{similar}: write the "
+            "name of a workflow that is loaded with it"
+        )
+
+    @property
+    def full_name(self) -> str:
+        """The full name that it has if its workflow is in the usual package."""
+        parts = self._home.split("::")
+        return "::".join((*(DEFAULT_TENANT, DEFAULT_PACKAGE)[: 3 - len(parts)], *parts, self.name))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Yielded:
         return self.function(*args, **kwargs)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from turnout.cli.format import format_time
-from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import Span, print_changed, print_list
+from turnout.cli.list_command import add_list
+from turnout.cli.options import Group, Json
+from turnout.cli.output import Span, print_changed
 from turnout.cli.place import HERE, Place, placed
 from turnout.errors import InvalidInput
 
@@ -23,18 +24,26 @@ HEADER = ("id", "name", "workflow", "signed", "created", "rotated")
 Hook = Annotated[str, typer.Argument(metavar="HOOK", help="A webhook's id, or its name.")]
 
 
-@app.command()
-@placed
-def ls(as_json: Json = False, place: Place = HERE) -> None:
-    """List the webhooks; their tokens are not stored."""
-    from turnout.cli.service import service_at
+def _row(row: Webhook) -> list[Span]:
+    return [
+        (row.id, ""),
+        (row.name, ""),
+        (row.workflow, ""),
+        (row.signature.scheme if row.signature else "no", "" if row.signature else "dim"),
+        (format_time(row.created_at), "dim"),
+        (format_time(row.rotated_at), "dim"),
+    ]
 
-    with service_at(place) as service:
-        found = service.webhooks.list()
-    print_list(found, _row, HEADER, empty="no webhooks", as_json=as_json)
 
-
-default_command(app, ls, "Let other programs start runs. Without a command, list the webhooks.")
+add_list(
+    app,
+    HEADER,
+    lambda service: service.webhooks.list(),
+    _row,
+    empty="no webhooks",
+    help="List the webhooks; their tokens are not stored.",
+    group="Let other programs start runs. Without a command, list the webhooks.",
+)
 
 
 @app.command()
@@ -114,17 +123,6 @@ def delete(hook: Hook, as_json: Json = False, place: Place = HERE) -> None:
     with service_at(place) as service:
         row = service.webhooks.delete(hook)
     print_changed(row, f"webhook {row.name} ({row.id}) is deleted", as_json=as_json)
-
-
-def _row(row: Webhook) -> list[Span]:
-    return [
-        (row.id, ""),
-        (row.name, ""),
-        (row.workflow, ""),
-        (row.signature.scheme if row.signature else "no", "" if row.signature else "dim"),
-        (format_time(row.created_at), "dim"),
-        (format_time(row.rotated_at), "dim"),
-    ]
 
 
 def _print(made: MadeWebhook, as_json: bool) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from turnout.cli.format import format_duration, format_time, one_line, short_id, workflow_name
-from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import Line, Span, print_json, print_line, print_list, print_rows
+from turnout.cli.list_command import add_list
+from turnout.cli.options import Group, Json
+from turnout.cli.output import Line, Span, print_json, print_line, print_rows
 from turnout.cli.place import HERE, Place, placed
 
 if TYPE_CHECKING:
@@ -26,18 +27,27 @@ Name = Annotated[
 ]
 
 
-@app.command()
-@placed
-def ls(as_json: Json = False, place: Place = HERE) -> None:
-    """List the limits and queues that are configured, declared, held or waited for."""
-    from turnout.cli.service import service_at
+def _cells(view: LimitView) -> list[Span]:
+    full = view.at_most is not None and view.held >= view.at_most
+    return [
+        (one_line(view.name, 60), ""),
+        (size_of(view), ""),
+        (f"{view.held:,}", "yellow" if full else ""),
+        (f"{view.waiting:,}", "yellow" if view.waiting else "dim"),
+        ("configured" if view.configured else "", "dim"),
+        (_warning(view), "yellow"),
+    ]
 
-    with service_at(place) as service:
-        found = service.limits.list()
-    print_list(found, _cells, HEADER, empty="no limits", as_json=as_json)
 
-
-default_command(app, ls, "Look at limits and queues. Without a command, list them.")
+add_list(
+    app,
+    HEADER,
+    lambda service: service.limits.list(),
+    _cells,
+    empty="no limits",
+    help="List the limits and queues that are configured, declared, held or waited for.",
+    group="Look at limits and queues. Without a command, list them.",
+)
 
 
 @app.command()
@@ -59,16 +69,10 @@ def show(name: Name, as_json: Json = False, place: Place = HERE) -> None:
         print_limit(found)
 
 
-def _cells(view: LimitView) -> list[Span]:
-    full = view.at_most is not None and view.held >= view.at_most
-    return [
-        (one_line(view.name, 60), ""),
-        (size_of(view), ""),
-        (f"{view.held:,}", "yellow" if full else ""),
-        (f"{view.waiting:,}", "yellow" if view.waiting else "dim"),
-        ("configured" if view.configured else "", "dim"),
-        ("! declared with different sizes" if view.conflict else "", "yellow"),
-    ]
+def _warning(view: LimitView) -> str:
+    if view.deadlock:
+        return "! deadlock: its holders wait for one another"
+    return "! declared with different sizes" if view.conflict else ""
 
 
 def size_of(view: LimitView) -> str:
@@ -80,23 +84,39 @@ def size_of(view: LimitView) -> str:
 
 def print_limit(found: LimitDetail) -> None:
     print_rows([_cells(found.limit)], HEADER)
+    if found.begun is not None:
+        print_line()
+        print_line(rate_of(found, time.time()))
     if found.limit.conflict:
         print_line()
-        print_rows([_declaration_cells(each) for each in found.declarations], ("declared by", "size", "workflow"))
+        print_rows([_declaration_cells(each) for each in found.declarations], ("declared by", "size", "workflow", ""))
     _print_part("holders", found.holders)
     _print_part("waiters", found.waiters)
+
+
+def rate_of(found: LimitDetail, now: float) -> str:
+    """Returns how many have begun within the period of a rate, and when the next one may."""
+    counted = f"{found.begun:,} of {found.limit.rate:,} have begun within the period"
+    if found.next_at is None or found.next_at <= now:
+        return f"{counted}; the next may begin now"
+    return f"{counted}; the next may begin in {format_duration(found.next_at - now)}, at {format_time(found.next_at)}"
 
 
 def _print_part(title: str, part: Sequence[LimitHolder]) -> None:
     if part:
         print_line()
-        print_rows([_holder_cells(one) for one in part], (title, "workflow", "task", "priority", "since", "", ""))
+        print_rows([_holder_cells(one) for one in part], (title, "workflow", "task", "priority", "since", "", "", ""))
 
 
 def _declaration_cells(each: LimitDeclaration) -> Line:
     from turnout.model.limits import shown_size
 
-    return [(each.place, ""), (shown_size(each.size), ""), (workflow_name(each.workflow), "dim")]
+    return [
+        (each.place, ""),
+        (shown_size(each.size), ""),
+        (workflow_name(each.workflow), "dim"),
+        ("uploaded" if each.uploaded else "", "dim"),
+    ]
 
 
 def _holder_cells(one: LimitHolder) -> Line:
@@ -109,4 +129,5 @@ def _holder_cells(one: LimitHolder) -> Line:
         (format_time(one.since), "dim"),
         (format_duration(max(0.0, time.time() - one.since)), ""),
         (f"shared with {short_id(one.shared_with)}" if one.shared_with else "", "dim"),
+        (f"deadlock with {', '.join(map(short_id, one.deadlocked_with[:3]))}" if one.deadlocked_with else "", "yellow"),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,20 +30,8 @@ from turnout.runner.live_sessions import drain, find_worker, live_orchestrators,
 from turnout.runner.log_reader import LogReader, lines_of
 from turnout.runner.open_runs import drivers_of
 from turnout.runner.run_reader import find_run
-from turnout.runner.schedules import (
-    Backfilled,
-    Fired,
-    NextFire,
-    ScheduleView,
-    all_schedules,
-    await_start,
-    backfill,
-    fire,
-    next_fires,
-    past_decisions,
-    pause,
-    resume,
-)
+from turnout.runner.schedule_commands import Backfilled, Fired, await_start, backfill, fire, pause, resume
+from turnout.runner.schedule_views import NextFire, ScheduleView, all_schedules, next_fires, past_decisions
 from turnout.runner.settings import database_url
 from turnout.runner.stored_values import read_output
 from turnout.runner.triggers import TriggerVerb, change_trigger
@@ -263,9 +251,9 @@ class DatabaseSchedules:
         with open_store(self._database) as store:
             return resume(store, wanted, ACTOR)
 
-    def fire(self, wanted: str) -> Fired:
+    def fire(self, wanted: str, params: Mapping[str, Any]) -> Fired:
         with open_store(self._database) as store:
-            fired = fire(store, wanted, ACTOR)
+            fired = fire(store, wanted, ACTOR, params=params)
             if live_orchestrators(store):
                 await_start(store, fired)
             return fired

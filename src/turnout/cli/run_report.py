@@ -166,7 +166,15 @@ def shown_limit(limit: HeldLimit) -> str:
     of = "" if limit.task is None else f" for {limit.task}"
     shared = "" if limit.shared_with is None else f", shared with run {short_id(limit.shared_with)}"
     position = "" if limit.position is None else f", position {limit.position:,}"
-    return one_line(f"limit {limit.name}{of}") + shared + position
+    return one_line(f"limit {limit.name}{of}") + shared + position + shown_deadlock(limit.deadlocked_with)
+
+
+def shown_deadlock(runs: Sequence[str]) -> str:
+    """Returns what is to be known of a wait that does not end by itself; empty if it does."""
+    if not runs:
+        return ""
+    named = " or ".join(short_id(run_id) for run_id in runs[:3])
+    return f", deadlock: its holders wait for one another, cancel {named}"
 
 
 def print_attempts(attempts: Sequence[AttemptView]) -> None:

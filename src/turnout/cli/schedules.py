@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from turnout.cli.format import format_count, format_time, one_line, workflow_name
-from turnout.cli.options import Group, Json, default_command
+from turnout.cli.options import Group, Json, Parameters, default_command
 from turnout.cli.output import Span, print_changed, print_json, print_line, print_list
 from turnout.cli.place import HERE, Place, placed
 from turnout.errors import InvalidInput, ScheduleNotFound
@@ -18,7 +18,8 @@ from turnout.model.schedule_decisions import MAX_REASON
 if TYPE_CHECKING:
     from turnout.cli.service import Schedules
     from turnout.model.schedule_rows import DecisionRow
-    from turnout.runner.schedules import Backfilled, NextFire, ScheduleView
+    from turnout.runner.schedule_commands import Backfilled
+    from turnout.runner.schedule_views import NextFire, ScheduleView
 
 app = typer.Typer(cls=Group, rich_markup_mode=None, invoke_without_command=True)
 
@@ -129,12 +130,21 @@ def resume(schedule: OneSchedule = None, workflow: AllOf = None, as_json: Json =
 
 @app.command()
 @placed
-def fire(schedule: Schedule, as_json: Json = False, place: Place = HERE) -> None:
-    """Start a run of a schedule now, with its parameters. A server that has the workflow starts it."""
+def fire(schedule: Schedule, parameters: Parameters = None, as_json: Json = False, place: Place = HERE) -> None:
+    """Start a run of a schedule now, with its parameters. A server that has the workflow starts it.
+
+    Parameters that are given hold for this run, instead of those of the schedule with the same names.
+
+    \b
+    turnout schedules fire report/nightly
+    turnout schedules fire report/nightly -p day=2026-12-01
+    """
+    from turnout.cli.run_input import untyped_parameters
     from turnout.cli.service import service_at
 
+    given = untyped_parameters(parameters or ())
     with service_at(place) as service:
-        found = service.schedules.fire(schedule)
+        found = service.schedules.fire(schedule, given)
     print_changed(found, found.run_id, as_json=as_json)
 
 
@@ -167,7 +177,7 @@ def backfill(
 
 def _row(schedule: ScheduleView) -> Sequence[Span]:
     overdue = schedule.next_at is not None and schedule.next_at < time.time() - OVERDUE
-    following = "paused" if schedule.paused else format_time(schedule.next_at) or "none"
+    following = "paused" if schedule.paused else format_time(schedule.next_at) or _no_time(schedule)
     following += " overdue: no server has the workflow" if overdue else ""
     return [
         (str(schedule.id), ""),
@@ -180,6 +190,11 @@ def _row(schedule: ScheduleView) -> Sequence[Span]:
         (schedule.catch_up, "dim"),
         (following, "yellow" if schedule.paused or overdue else ""),
     ]
+
+
+def _no_time(schedule: ScheduleView) -> str:
+    """Returns why a schedule has no next due time: one with a single time has had it."""
+    return "none: its time is past" if schedule.expression.startswith("at ") else "none"
 
 
 def _next_row(fire: NextFire) -> Sequence[Span]:

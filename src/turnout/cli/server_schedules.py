@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Mapping
+from typing import Any
 
 from turnout.cli.api_client import ApiClient
 from turnout.errors import ScheduleNotFound
 from turnout.model.schedule_rows import DecisionRow
-from turnout.runner.schedules import Backfilled, Fired, NextFire, ScheduleView
-from turnout.server.api.types.schedules import BackfillRequest, DecisionPage, NextFires, SchedulePage
+from turnout.runner.schedule_commands import Backfilled, Fired
+from turnout.runner.schedule_views import NextFire, ScheduleView
+from turnout.server.api.types.schedules import BackfillRequest, DecisionPage, FireRequest, NextFires, SchedulePage
 
 PAGE = 1_000
 
@@ -44,8 +47,8 @@ class ServerSchedules:
     def resume(self, wanted: str) -> ScheduleView:
         return self._client.post(f"{self._path(wanted)}/resume", ScheduleView)
 
-    def fire(self, wanted: str) -> Fired:
-        return self._client.post(f"{self._path(wanted)}/fire", Fired)
+    def fire(self, wanted: str, params: Mapping[str, Any]) -> Fired:
+        return self._client.post(f"{self._path(wanted)}/fire", Fired, FireRequest(params=dict(params)))
 
     def backfill(self, wanted: str, first: float | str, last: float | str | None, *, dry_run: bool) -> Backfilled:
         body = BackfillRequest(first=first, last=last, dry_run=dry_run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from turnout.model.webhooks import Webhook
     from turnout.model.workers import WorkerView
     from turnout.runner.live_sessions import Needs
-    from turnout.runner.schedules import Backfilled, Fired, NextFire, ScheduleView
+    from turnout.runner.schedule_commands import Backfilled, Fired
+    from turnout.runner.schedule_views import NextFire, ScheduleView
     from turnout.runner.triggers import TriggerVerb
     from turnout.runner.views import RunView
     from turnout.server.webhooks import MadeWebhook, WebhookRequest
@@ -201,8 +202,8 @@ class Schedules(Protocol):
 
     def resume(self, wanted: str) -> ScheduleView: ...
 
-    def fire(self, wanted: str) -> Fired:
-        """Starts a run now."""
+    def fire(self, wanted: str, params: Mapping[str, Any]) -> Fired:
+        """Starts a run now, with the parameters of the schedule and these instead of those of the same names."""
         ...
 
     def backfill(self, wanted: str, first: float | str, last: float | str | None, *, dry_run: bool) -> Backfilled:

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from turnout.cli.format import format_time
-from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import Span, print_changed, print_list
+from turnout.cli.list_command import add_list
+from turnout.cli.options import Group, Json
+from turnout.cli.output import Span, print_changed
 from turnout.cli.place import HERE, Place, placed
 from turnout.errors import InvalidInput
 from turnout.model.access import ROLES, Role, TokenRow, TokenState
@@ -19,18 +20,27 @@ HEADER = ("id", "name", "role", "state", "created", "last used", "expires")
 STYLES = {TokenState.USABLE: "green", TokenState.REVOKED: "red", TokenState.EXPIRED: "yellow"}
 
 
-@app.command()
-@placed
-def ls(as_json: Json = False, place: Place = HERE) -> None:
-    """List the tokens of the server; their secrets are not stored."""
-    from turnout.cli.service import service_at
+def _row(row: TokenRow) -> list[Span]:
+    return [
+        (row.id, ""),
+        (row.name, ""),
+        (str(row.role), ""),
+        (str(row.state), STYLES[row.state]),
+        (format_time(row.created_at), "dim"),
+        (format_time(row.last_used_at), "dim"),
+        (format_time(row.expires_at), "dim"),
+    ]
 
-    with service_at(place) as service:
-        found = service.tokens.list()
-    print_list(found, _row, HEADER, empty="no tokens", as_json=as_json)
 
-
-default_command(app, ls, "Manage access to the server. Without a command, list the tokens.")
+add_list(
+    app,
+    HEADER,
+    lambda service: service.tokens.list(),
+    _row,
+    empty="no tokens",
+    help="List the tokens of the server; their secrets are not stored.",
+    group="Manage access to the server. Without a command, list the tokens.",
+)
 
 
 @app.command()
@@ -74,18 +84,6 @@ def revoke(
     with service_at(place) as service:
         row = service.tokens.revoke(token)
     print_changed(row, f"token {row.name} ({row.id}) is revoked", as_json=as_json)
-
-
-def _row(row: TokenRow) -> list[Span]:
-    return [
-        (row.id, ""),
-        (row.name, ""),
-        (str(row.role), ""),
-        (str(row.state), STYLES[row.state]),
-        (format_time(row.created_at), "dim"),
-        (format_time(row.last_used_at), "dim"),
-        (format_time(row.expires_at), "dim"),
-    ]
 
 
 def _role(text: str) -> Role:

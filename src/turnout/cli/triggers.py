@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from turnout.cli.format import format_time
-from turnout.cli.options import Group, Json, default_command
-from turnout.cli.output import Span, print_changed, print_list
+from turnout.cli.list_command import add_list
+from turnout.cli.options import Group, Json
+from turnout.cli.output import Span, print_changed
 from turnout.cli.place import HERE, Place, placed
 
 if TYPE_CHECKING:
@@ -21,18 +22,29 @@ HEADER = ("name", "every", "state", "runs", "last poll", "next poll", "error")
 Name = Annotated[str, typer.Argument(metavar="TRIGGER", help="The full name of a trigger, or its last part.")]
 
 
-@app.command()
-@placed
-def ls(as_json: Json = False, place: Place = HERE) -> None:
-    """List the event triggers, with why the last poll failed."""
-    from turnout.cli.service import service_at
+def _row(row: TriggerRow) -> list[Span]:
+    failing = f"failing ({row.failures})" if row.failures else "not polled" if row.error else "active"
+    state = f"paused by {row.paused_by}" if row.paused_by is not None else failing
+    return [
+        (row.name, ""),
+        (f"{row.every:g} s", ""),
+        (state, "yellow" if row.paused_by is not None else "red" if row.error else "green"),
+        (str(row.runs), ""),
+        (format_time(row.polled_at), "dim"),
+        (format_time(row.next_poll), "dim"),
+        (row.error or "", ""),
+    ]
 
-    with service_at(place) as service:
-        found = service.triggers.list()
-    print_list(found, _row, HEADER, empty="no triggers", as_json=as_json)
 
-
-default_command(app, ls, "Start runs by events. Without a command, list the triggers.")
+add_list(
+    app,
+    HEADER,
+    lambda service: service.triggers.list(),
+    _row,
+    empty="no triggers",
+    help="List the event triggers, with why the last poll failed.",
+    group="Start runs by events. Without a command, list the triggers.",
+)
 
 
 @app.command()
@@ -63,17 +75,3 @@ def _change(name: str, verb: TriggerVerb, as_json: bool, place: Place) -> None:
         row = service.triggers.change(name, verb)
     done = {"pause": "is paused", "resume": "is resumed", "poll": "is due now"}
     print_changed(row, f"trigger {row.name} {done[verb]}", as_json=as_json)
-
-
-def _row(row: TriggerRow) -> list[Span]:
-    failing = f"failing ({row.failures})" if row.failures else "active"
-    state = f"paused by {row.paused_by}" if row.paused_by is not None else failing
-    return [
-        (row.name, ""),
-        (f"{row.every:g} s", ""),
-        (state, "yellow" if row.paused_by is not None else "red" if row.failures else "green"),
-        (str(row.runs), ""),
-        (format_time(row.polled_at), "dim"),
-        (format_time(row.next_poll), "dim"),
-        (row.error or "", ""),
-    ]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -61,6 +65,7 @@ def validate(
         except TurnoutError as error:
             if folder is None or error.code != "no_workflow":
                 found.append({"target": target, "ok": False, "error": {"code": error.code, "message": error.message}})
+    found += _lost_triggers([each.get("workflow", "") for each in found], named, config.root)
     different = plan.limit_warnings()
     for each in found:
         each.get("warnings", []).extend(different.get(each.get("workflow", ""), ()))
@@ -96,6 +101,30 @@ def _checked(target: str, plan: Any, workflow: Any) -> dict[str, Any]:
         "tasks": [task.name for task in spec.tasks],
         "warnings": warnings,
     }
+
+
+def _lost_triggers(names: Sequence[str], targets: Sequence[str], root: Path) -> list[dict[str, Any]]:
+    """Returns an error for each trigger of the files that were loaded whose workflow neither they nor configured ones
+    define."""
+    from turnout.authoring.triggers import UNKNOWN_WORKFLOW, defined_triggers
+    from turnout.errors import TurnoutError
+    from turnout.runner.targets import load_workflows
+
+    triggers, known = defined_triggers(), list(names)
+    for target in targets:
+        if all(each.missing(known) is None for each in triggers):
+            return []
+        with suppress(TurnoutError):  # it has a line of its own, or is not asked about
+            known += [f"{each.package}::{each.name}" for each in load_workflows(target, (root,), targets)]
+    return [
+        {
+            "target": inspect.getsourcefile(each.function) or each.function.__module__,
+            "ok": False,
+            "error": {"code": UNKNOWN_WORKFLOW, "message": why},
+        }
+        for each in triggers
+        if (why := each.missing(known)) is not None
+    ]
 
 
 def _line(each: dict[str, Any]) -> list[tuple[str, str]]:

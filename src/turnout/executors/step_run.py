@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from turnout.contracts.executor import Work
-from turnout.errors import CommandFailed, CommandNotFound, InputError, PrivateAddress
+from turnout.errors import CommandFailed, CommandNotFound, InputError, PrivateAddress, RequestFailed
 from turnout.executors.command import Commands
 from turnout.executors.private_folder import PrivateFolder
 from turnout.executors.step_environment import StepEnvironment
@@ -23,7 +23,7 @@ from turnout.model.events import ErrorInfo, ExecutionResult
 from turnout.model.interpolation import as_text
 from turnout.model.reasons import CONTINUED
 from turnout.model.secret_mask import Masker
-from turnout.model.shell import Captured, failure_message
+from turnout.model.shell import MAX_SHOWN_OUTPUT, Captured, failure_message
 from turnout.model.step import (
     MAIL_FAILURES,
     MAX_VARIABLE,
@@ -191,7 +191,7 @@ class StepRun:
             if tolerance.mark_success:
                 return self._completed(code, stdout, stderr)
             error_code = CONTINUED
-        error = CommandFailed(failure_message(code, stdout, stderr), code=error_code, exit_code=code)
+        error = _failure(step, code, stdout, stderr, error_code)
         return ExecutionResult.failed(event, self._described(error), retryable=retryable, **self._times())
 
     def _completed(self, code: int, stdout: Captured, stderr: Captured) -> ExecutionResult:
@@ -232,6 +232,14 @@ class StepRun:
     def _described(self, error: BaseException) -> ErrorInfo:
         info = describe(error)
         return msgspec.structs.replace(info, message=self._masked(info.message), traceback=self._masked(info.traceback))
+
+
+def _failure(step: StepSpec, code: int, stdout: Captured, stderr: Captured, error_code: str | None) -> CommandFailed:
+    """Returns the error of a failed step. Of a request or a mail, its own program has written what happened."""
+    shown = stderr.text.strip()[-MAX_SHOWN_OUTPUT:]
+    if code in _failures(step) and shown:
+        return RequestFailed(shown, code=error_code, exit_code=code)
+    return CommandFailed(failure_message(code, stdout, stderr), code=error_code, exit_code=code)
 
 
 def _failures(step: StepSpec) -> Mapping[int, str]:

@@ -61,13 +61,7 @@ class LimitUse(msgspec.Struct, frozen=True):
     name: str
     declared: str
     """The name as it is declared, which is the one in the configuration."""
-    at_most: int | None
-    rate: int | None
-    per: float
-
-    @property
-    def size(self) -> LimitSize:
-        return LimitSize(self.at_most, self.rate, self.per)
+    size: LimitSize
 
 
 def check_size(what: str, size: LimitSize, error: type[TurnoutError] = InvalidWorkflow) -> None:
@@ -150,7 +144,7 @@ def resolved(limits: Sequence[LimitSpec], input: Mapping[str, Any], what: str) -
     for limit in limits:
         name = _PARAMETER.sub(lambda found, limit=limit: _value(found, input, limit.name, what), limit.name)
         checked_text(name, f"the limit {limit.name!r} of {what}", longest=MAX_LIMIT_NAME, error=InvalidLimit)
-        uses[name] = LimitUse(name, limit.name, limit.at_most, limit.rate, limit.per)
+        uses[name] = LimitUse(name, limit.name, limit.size)
     return tuple(uses.values())
 
 

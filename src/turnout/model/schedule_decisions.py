@@ -7,8 +7,8 @@ back. A clock that is set back waits for the cursor; one that is set forward has
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -102,6 +102,8 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that are cancelled."""
     waits_for: tuple[str, ...] = ()
     """Runs that end before the run begins."""
+    params: Mapping[str, Any] = {}
+    """What an operator has given, instead of the parameters of the schedule."""
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):

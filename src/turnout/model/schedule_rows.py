@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -83,6 +83,8 @@ class NewFire(msgspec.Struct, frozen=True, kw_only=True):
     due_at: float
     run_id: str
     waits_for: tuple[str, ...] = ()
+    params: Mapping[str, Any] = {}
+    """Parameters of the run, instead of those of the schedule with the same names."""
 
 
 class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,6 +100,8 @@ class PendingDecision(msgspec.Struct, frozen=True, kw_only=True):
     spec: ScheduleSpec
     age: float
     """Seconds since it was decided, by the database's clock."""
+    params: Mapping[str, Any] = {}
+    """What an operator has given, instead of the parameters of the schedule."""
     blocked: bool = False
     """True if a run that it waits for has not ended."""
     exists: bool = False

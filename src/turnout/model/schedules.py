@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice, takewhile
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -26,6 +27,7 @@ CatchUp: TypeAlias = Literal["skip", "latest", "all"]
 Overlap: TypeAlias = Literal["skip", "queue", "cancel_previous", "allow"]
 
 DEFAULT_MAX_CATCH_UP = 100
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 MAX_CATCH_UP = 1_000
 """Missed due times of one schedule that can be caught up at once."""
 MAX_COUNTED = 10_000
@@ -142,9 +144,19 @@ def iso_time(instant: float, zone: str) -> str:
     return datetime.fromtimestamp(instant, ZoneInfo(zone)).isoformat()
 
 
-def params_at(spec: ScheduleSpec, due: float) -> dict[str, Any]:
-    """Returns the input of the run of a due time: ``${due_at}`` and ``${due_date}`` in texts become its local time and
-    date."""
+def past_schedules(schedules: Iterable[ScheduleSpec], now: float) -> list[str]:
+    """Returns a sentence for each schedule whose only due time is past: it never acts."""
+    return [
+        f"schedule {each.name!r} has its only time in the past, {iso_time(each.at, each.timezone)}: it does nothing; "
+        "write a later time, or remove it"
+        for each in schedules
+        if each.at is not None and each.at <= now
+    ]
+
+
+def params_at(spec: ScheduleSpec, due: float, given: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
+    """Returns the input of the run of a due time: the parameters of the schedule, or those that an operator has given
+    instead. ``${due_at}`` and ``${due_date}`` in texts become its local time and date."""
     local = iso_time(due, spec.timezone)
 
     def filled(value: Any) -> Any:
@@ -158,7 +170,7 @@ def params_at(spec: ScheduleSpec, due: float) -> dict[str, Any]:
             case _:
                 return value
 
-    return {name: filled(each) for name, each in spec.params.items()}
+    return {name: filled(each) for name, each in {**spec.params, **given}.items()}
 
 
 def _multiples(every: int, after: float) -> Iterator[float]:

@@ -72,6 +72,9 @@ class LimitHolder(msgspec.Struct, frozen=True, kw_only=True):
     """Of a waiter: its place in the queue, from 1."""
     shared_with: str | None = None
     """Of a holder: the run whose slot it shares; None if the slot is its own."""
+    deadlocked_with: list[str] = []
+    """Of a waiter: runs that hold all slots and wait themselves in a circle; none of them ends until one is
+    cancelled."""
 
 
 class LimitView(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,8 +93,9 @@ class LimitView(msgspec.Struct, frozen=True, kw_only=True):
     """Slots that are held. One that a run shares with its tasks or child runs counts once."""
     waiting: int
     conflict: bool = False
-    """True if workflows, or holders and waiters, declare different sizes and none is configured: the smallest is in
-    force."""
+    """True if workflows declare different sizes, and none is configured."""
+    deadlock: bool = False
+    """True if all its slots are held by runs that wait for one another."""
 
 
 class LimitDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +106,10 @@ class LimitDetail(msgspec.Struct, frozen=True, kw_only=True):
     waiters: list[LimitHolder]
     declarations: list[LimitDeclaration] = []
     """The sizes that workflows declare for it."""
+    begun: int | None = None
+    """Of a rate: how many have begun within its period, and count."""
+    next_at: float | None = None
+    """Of a rate: when the next one may begin; null if one may begin now."""
 
 
 class HeldLimit(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,3 +124,6 @@ class HeldLimit(msgspec.Struct, frozen=True, kw_only=True):
     since: float = 0.0
     shared_with: str | None = None
     """The run whose slot is shared; None if it is held by itself."""
+    deadlocked_with: list[str] = []
+    """While it is waited for: runs that hold all its slots and wait themselves in a circle; none of them ends until one
+    is cancelled."""

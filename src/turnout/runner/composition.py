@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from turnout.model.events import DispatchDecision
 from turnout.model.extras import optional_packages
 from turnout.model.limit_declarations import conflicts, declarations
 from turnout.model.limits import check_known
+from turnout.model.schedules import past_schedules
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.texts import MAX_NAME_LENGTH, checked_text
 from turnout.model.workers import WorkerView
@@ -186,6 +188,7 @@ class Plan:
         spec = workflow.spec_for(self._tenant)
         warnings = _validate(self._dispatcher, [spec], self._settings.rules_origin)
         warnings += self._limit_problems(workflow, spec)
+        warnings += past_schedules(workflow.schedules, time.time())
         self._checked.append(spec)
         for task in spec.tasks:
             self._require_hub(task, self._dispatcher.explain(task, spec).decision)

@@ -56,7 +56,7 @@ def main(folder: str) -> int:
             _failed(f"{refused} is a private address", REFUSED)
         target = response.getheader("Location") if request.get("follow", True) else None
         if response.status not in REDIRECTS or target is None or response.status in request["expected"]:
-            return _finished(folder, response, request)
+            return _finished(folder, response, request, f"{method} {_place(url)}")
         response.close()
         next_url = urljoin(url, target)
         if urlsplit(next_url)[:2] != urlsplit(url)[:2]:
@@ -144,7 +144,7 @@ def _signature(secret: str, message: str, timestamp: str, body: bytes) -> dict[s
     return {"webhook-timestamp": timestamp, "webhook-signature": "v1," + base64.b64encode(digest).decode()}
 
 
-def _finished(folder: str, response: http.client.HTTPResponse, request: dict[str, Any]) -> int:
+def _finished(folder: str, response: http.client.HTTPResponse, request: dict[str, Any], what: str) -> int:
     expected: list[int] = request["expected"]
     fine = response.status in expected if expected else 200 <= response.status < 300
     headers = {name.lower(): value for name, value in response.getheaders()}
@@ -155,7 +155,7 @@ def _finished(folder: str, response: http.client.HTTPResponse, request: dict[str
         left = None if left is None else left - len(chunk)
     sys.stdout.buffer.flush()
     if not fine:
-        sys.stderr.write(f"status {response.status} {response.reason}\n")
+        sys.stderr.write(f"{what} answered with the status {response.status} {response.reason}".rstrip() + "\n")
     return 0 if fine else UNEXPECTED_STATUS
 
 

@@ -84,6 +84,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "origin_not_allowed": 403,
     "csrf_missing": 403,
     "local_execution_refused": 403,
+    "limit_conflict": 409,
     "precondition_required": 428,
     "worker_not_found": 404,
     "limit_not_found": 404,

@@ -132,6 +132,7 @@ KNOWN: dict[str, TurnoutError] = {
         DefinitionInUse("workflow 'fulfil' is called by nightly: change these first", code="definition_called"),
         RefusedDefinition("the text of workflow 'fulfil' has 2 errors, the first in line 3"),
         RefusedDefinition("step 'a' runs a command on the server", code="local_execution_refused"),
+        RefusedDefinition("workflow 'a' declares the limit 'db' with 1 at once", code="limit_conflict"),
         RefusedDefinition("the text names its workflow 'other', and is put under 'fulfil'", code="name_mismatch"),
         IdempotencyConflict("the key 'order-7' belongs to a run with another input"),
         TooLarge("the input has 9,000,000 bytes, more than 8,388,608", code="input_too_large"),

@@ -18,7 +18,7 @@ from turnout.runner.core import Core
 from turnout.runner.definitions.catalog import Catalog, Known
 from turnout.runner.definitions.compilation import read_findings
 from turnout.runner.definitions.service import Definitions
-from turnout.runner.schedules import declared
+from turnout.runner.schedule_views import declared
 from turnout.server.api.types.tasks import GraphEdge
 from turnout.server.api.types.workflows import (
     LastRun,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from turnout.model.limit_deadlocks import Deadlocks
 from turnout.model.limits import LimitSize
 from turnout.model.rows import RunWrite
 from turnout.model.slot_admission import Admitted
@@ -16,9 +19,11 @@ from turnout.model.slots import (
     LimitHolder,
     LimitView,
     SlotRequest,
+    begin_slack,
 )
 from turnout.store.database import Database, Execute, json_list
-from turnout.store.limit_declarations import declarations_of, views
+from turnout.store.limit_deadlocks import read_deadlocks
+from turnout.store.limit_declarations import declarations_of, size_columns, views
 from turnout.store.row_codec import canonical
 from turnout.store.slot_admission import SlotAdmission, configured_sizes
 
@@ -40,7 +45,7 @@ class Limits:
             gone = [name for name in known if name not in sizes]
             changed = [name for name, size in sizes.items() if known.get(name) != size]
             for name in changed:
-                execute("put_limit_size", declared=name, **_columns(sizes[name]))
+                execute("put_limit_size", declared=name, **size_columns(sizes[name]))
             if gone:
                 execute("drop_limit_sizes", names=json_list(gone))
         return [name for name in (*changed, *gone) if name in known]
@@ -78,7 +83,13 @@ class Limits:
         sizes = {name: LimitSize(*size) for name, *size in self._database.read("limit_sizes")}
         declared = declarations_of(self._database.read("limit_declarations", name=""))
         found = views(self._database.read("limits_in_use", name=""), sizes, declared)
+        if any(view.waiting for view in found):
+            full = self.limit_deadlocks().limits
+            found = [msgspec.structs.replace(view, deadlock=True) if view.name in full else view for view in found]
         return sorted(found, key=lambda view: view.name)
+
+    def limit_deadlocks(self) -> Deadlocks:
+        return read_deadlocks(self._database)
 
     def limit(self, name: str) -> LimitDetail | None:
         view = next((each for each in self.limits() if each.name == name), None)
@@ -86,19 +97,38 @@ class Limits:
             return None
         holders = self._database.read("limit_holders", name=name, limit=MAX_SHOWN)
         waiters = self._database.read("limit_waiters", name=name, limit=MAX_SHOWN)
+        full = self.limit_deadlocks().limits.get(name, ()) if view.deadlock else ()
+        begun, next_at = self._rate(view)
         return LimitDetail(
             limit=view,
             holders=[_holder(row) for row in holders],
-            waiters=[_holder(row, position) for position, row in enumerate(waiters, 1)],
+            waiters=[_holder(row, position, full) for position, row in enumerate(waiters, 1)],
             declarations=declarations_of(self._database.read("limit_declarations", name=view.declared)),
+            begun=begun,
+            next_at=next_at,
         )
+
+    def _rate(self, view: LimitView) -> tuple[int | None, float | None]:
+        """Returns how many have begun within the period of a rate, and when the next one may."""
+        if view.rate is None or view.per is None:
+            return None, None
+        period = view.per + begin_slack(view.per)
+        begun, oldest = self._database.read("rate_starts", name=view.name, period=period, rate=view.rate)[0]
+        return begun, None if oldest is None else oldest + period
 
     def limits_of(self, run_id: str) -> list[HeldLimit]:
         known = canonical(run_id)
         rows = self._database.read("limits_of_run", run_id=known) if known else []
+        full = {} if all(row[2] for row in rows) else self.limit_deadlocks().limits
         return [
             HeldLimit(
-                name=name, task=task, held=bool(held), since=since, position=position, shared_with=_id(shared_with)
+                name=name,
+                task=task,
+                held=bool(held),
+                since=since,
+                position=position,
+                shared_with=_id(shared_with),
+                deadlocked_with=[] if held else sorted(full.get(name, ())),
             )
             for name, task, held, since, position, shared_with in rows
         ]
@@ -117,7 +147,7 @@ def _request(execute: Execute, request: SlotRequest) -> None:
             declared=use.declared,
             priority=request.priority,
             handicap=AGEING_INTERVAL * request.priority,
-            **_columns(use.size),
+            **size_columns(use.size),
         )
 
 
@@ -129,7 +159,7 @@ def queue_rows(writes: Sequence[RunWrite]) -> str | None:
             "run_id": write.run_id,
             "name": use.name,
             "declared": use.declared,
-            **_columns(use.size),
+            **size_columns(use.size),
             "handicap": AGEING_INTERVAL * write.insert.priority,
         }
         for write in writes
@@ -139,15 +169,11 @@ def queue_rows(writes: Sequence[RunWrite]) -> str | None:
     return json_list(rows) if rows else None
 
 
-def _columns(size: LimitSize) -> dict[str, Any]:
-    return {"at_most": size.at_most, "rate": size.rate, "per": float(size.per)}
-
-
 def _column(rows: Iterable[tuple[Any, ...]]) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
-def _holder(row: tuple[Any, ...], position: int | None = None) -> LimitHolder:
+def _holder(row: tuple[Any, ...], position: int | None = None, deadlocked_with: Iterable[str] = ()) -> LimitHolder:
     run_id, workflow, task, priority, since, shared_with = row
     return LimitHolder(
         run_id=str(run_id),
@@ -157,6 +183,7 @@ def _holder(row: tuple[Any, ...], position: int | None = None) -> LimitHolder:
         since=since,
         position=position,
         shared_with=_id(shared_with),
+        deadlocked_with=sorted(deadlocked_with),
     )
 
 

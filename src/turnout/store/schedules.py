@@ -141,6 +141,7 @@ class Schedules:
                     reason=f"{kind}{{{actor}}}",
                     run_id=each.run_id,
                     waits_for=each.waits_for,
+                    params=each.params,
                 ),
                 "pending",
             )
@@ -230,6 +231,7 @@ def _rows(decided: Sequence[tuple[int, Decided, str]], *, kind: DecisionKind = "
             "actor": actor,
             "cancels": json_text(made.cancels),
             "waits_for": json_text(made.waits_for),
+            "params": json_text(made.params) if made.params else None,
         }
         for schedule_id, made, state in decided
     ]
@@ -237,6 +239,7 @@ def _rows(decided: Sequence[tuple[int, Decided, str]], *, kind: DecisionKind = "
 
 
 _ids = msgspec.json.Decoder(tuple[str, ...]).decode
+_params = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _schedule(row: tuple[Any, ...]) -> StoredSchedule:
@@ -256,7 +259,7 @@ def _schedule(row: tuple[Any, ...]) -> StoredSchedule:
 
 
 def _pending(row: tuple[Any, ...]) -> PendingDecision:
-    id, schedule_id, kind, due_at, run_id, cancels, workflow, spec, age, blocked, exists = row
+    id, schedule_id, kind, due_at, run_id, cancels, workflow, spec, params, age, blocked, exists = row
     return PendingDecision(
         id=id,
         schedule_id=schedule_id,
@@ -266,6 +269,7 @@ def _pending(row: tuple[Any, ...]) -> PendingDecision:
         cancels=_ids(cancels),
         workflow=workflow,
         spec=decode_schedule(spec),
+        params=_params(params) if params else {},
         age=age,
         blocked=bool(blocked),
         exists=bool(exists),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
 
-from turnout.model.limits import LimitSize, smallest
+from turnout.model.limit_declarations import SizeOrigin, size_in_force
+from turnout.model.limits import LimitSize
 from turnout.model.slot_admission import NOTHING_ABOVE, Admitted, LimitState, Waiter, admit
 from turnout.model.slots import RUN, AdmissionScope, begin_slack
 from turnout.store.database import Database, Execute, Rows, json_list
+from turnout.store.limit_declarations import known_sizes
 
 MAX_EXAMINED = 128
 """Waiters of a limit that one transaction examines."""
@@ -86,23 +88,21 @@ class SlotAdmission:
         return above
 
     def _states(self, slots: Iterable[tuple[Any, ...]], above: Above) -> dict[str, LimitState]:
-        """Returns the limits of these slots as they are now. The configured size wins, else the smallest that any
-        workflow declares, or that a run was submitted with."""
+        """Returns the limits of these slots as they are now. A size that a run was submitted with counts only where
+        none is configured or declared."""
         execute = self._execute
         declared: dict[str, str] = {}
-        sizes: dict[str, list[LimitSize]] = {}
+        sizes: dict[str, list[tuple[SizeOrigin, LimitSize]]] = {}
         for name, of, at_most, rate, per in slots:
             declared[name] = of
-            sizes.setdefault(name, []).append(LimitSize(at_most, rate, per))
+            sizes.setdefault(name, []).append((SizeOrigin.IN_USE, LimitSize(at_most, rate, per)))
         held: dict[str, int] = {}
         for name, _, at_most, rate, per, count in execute("held_slots", names=json_list(sorted(sizes))):
             held[name] = held.get(name, 0) + count
-            sizes[name].append(LimitSize(at_most, rate, per))
-        configured, others = declared_sizes(execute, set(declared.values()))
+            sizes[name].append((SizeOrigin.IN_USE, LimitSize(at_most, rate, per)))
+        others = known_sizes(execute, set(declared.values()))
         states = {
-            name: LimitState(
-                configured.get(declared[name]) or smallest((*known, *others.get(declared[name], ()))), held.get(name, 0)
-            )
+            name: LimitState(size_in_force((*known, *others.get(declared[name], ()))), held.get(name, 0))
             for name, known in sizes.items()
         }
         for name, state in states.items():
@@ -142,18 +142,6 @@ class SlotAdmission:
 def configured_sizes(execute: Execute) -> dict[str, LimitSize]:
     """Returns the sizes of the configuration, by the names as they are declared."""
     return {name: LimitSize(*size) for name, *size in execute("limit_sizes")}
-
-
-def declared_sizes(execute: Execute, names: Collection[str]) -> tuple[dict[str, LimitSize], dict[str, list[LimitSize]]]:
-    """Returns the sizes of these limits in the configuration, and those that workflows declare."""
-    configured: dict[str, LimitSize] = {}
-    declared: dict[str, list[LimitSize]] = {}
-    for name, at_most, rate, per, is_configured in execute("declared_sizes", names=json_list(sorted(names))):
-        if is_configured:
-            configured[name] = LimitSize(at_most, rate, per)
-        else:
-            declared.setdefault(name, []).append(LimitSize(at_most, rate, per))
-    return configured, declared
 
 
 def _cut(rows: Rows, limit: int) -> bool:

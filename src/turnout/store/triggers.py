@@ -19,6 +19,9 @@ class Triggers:
     def put_trigger(self, name: str, workflow: str, every: float) -> None:
         self._database.write("put_trigger", name=name, workflow=workflow, every=float(every))
 
+    def put_unknown_trigger(self, name: str, workflow: str, every: float, error: str) -> None:
+        self._database.write("put_unknown_trigger", name=name, workflow=workflow, every=float(every), error=error)
+
     def trigger_delays(self, names: Sequence[str]) -> dict[str, float]:
         rows = self._database.read("trigger_delays", names=json_list(names)) if names else []
         return {name: float(delay) for name, delay in rows}

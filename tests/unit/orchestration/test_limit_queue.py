@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,12 +14,14 @@ from kit.runs import RUN, graph_of, task
 from turnout.errors import StoreUnreachable
 from turnout.model.events import ExecutionResult, ExecutionStatus
 from turnout.model.graph import Graph
+from turnout.model.limit_deadlocks import Deadlocks
 from turnout.model.limits import LimitSize, LimitSpec, resolved
 from turnout.model.reasons import LIMIT
 from turnout.model.slot_admission import Admitted
 from turnout.model.spec import WorkflowSpec
 from turnout.model.states import RunState, TaskState
 from turnout.orchestration.active_runs import ActiveRun
+from turnout.orchestration.stages.limit_queue import DEADLOCK_INTERVAL
 from turnout.orchestration.stages.stage import Stage
 
 Build = Callable[..., Parts]
@@ -122,6 +125,20 @@ def test_a_rate_is_looked_at_again_when_it_lets_the_next_one_pass(build: Build, 
     assert len(parts.store.calls("admit_waiting")) == 1
     loop.advance(0.2)
     assert len(parts.store.calls("admit_waiting")) == 2
+
+
+def test_a_deadlock_that_lasts_from_one_look_to_the_next_is_logged_once(
+    build: Build, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = build(LIMITED_RUN)
+    parts.store.deadlocks = Deadlocks({"a": frozenset({"one"})}, {("two", -1): {"a": frozenset({"one"})}})
+    for looks, logged in ((1, 0), (2, 1), (3, 1)):
+        parts.loop.run(parts.limits.report_deadlocks())
+        parts.loop.run(parts.limits.report_deadlocks())
+        assert len(parts.store.calls("limit_deadlocks")) == looks
+        assert caplog.text.count("cancel one of one") == logged
+        later = time.monotonic() + looks * DEADLOCK_INTERVAL
+        monkeypatch.setattr("turnout.orchestration.stages.limit_queue.time.monotonic", lambda later=later: later)
 
 
 def test_a_call_that_has_left_some_is_made_again(build: Build) -> None:

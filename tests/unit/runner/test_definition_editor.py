@@ -12,6 +12,8 @@ from turnout.authoring.yaml.compiler import compile_file
 from turnout.contracts.store import Store
 from turnout.errors import TurnoutError
 from turnout.model.definitions import NewDefinition
+from turnout.model.limit_declarations import LimitDeclaration
+from turnout.model.limits import LimitSize
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.editor import Editor
 from turnout.runner.definitions.names import checked_name
@@ -143,3 +145,45 @@ def test_an_uploaded_definition_is_bound_to_workers(memory: Store, edit: Edit) -
     # Allowed later, the same text is another version: what was bound stays bound until it is uploaded again.
     free = edit().put("etl", GOOD, 1, "ada")
     assert free.version == 2 and free.current is not None and not free.current.remote_only
+
+
+# -- limits -------------------------------------------------------------------------------------------------------
+def limited(at_most: int) -> str:
+    return f"limit: {{name: db, at_most: {at_most}}}\nsteps: [echo 1]"
+
+
+def test_an_upload_with_another_size_of_a_limit_than_others_is_refused_with_its_line(edit: Edit) -> None:
+    editor = edit()
+    editor.put("etl", limited(3), 0, "ada")
+    error = refusal(editor.put, "other", f"\n{limited(1)}", 0, "ada")
+    assert error.code == "limit_conflict"
+    assert "workflow 'other' declares the limit 'db' with 1 at once, and workflow 'etl' with 3 at once" in error.message
+    [finding] = [each for each in error.fields["findings"] if each["severity"] == "error"]
+    assert (finding["code"], finding["line"], finding["where"]) == ("limit_conflict", 2, "limits")
+    assert [each.code for each in editor.validate(limited(1), "other").findings if each.severity == "error"]
+    editor.put("other", limited(3), 0, "ada")
+
+
+def test_a_definition_changes_the_size_of_a_limit_that_it_alone_declares(edit: Edit) -> None:
+    editor = edit()
+    editor.put("etl", limited(3), 0, "ada")
+    assert editor.put("etl", limited(1), 1, "ada").version == 2
+    editor.remove("etl", 2, "ada")
+    assert editor.put("other", limited(5), 0, "ada").version == 1
+
+
+def test_an_upload_is_compared_with_programs_on_the_database_and_with_the_configuration(
+    edit: Edit, memory: Store
+) -> None:
+    theirs = LimitDeclaration(workflow="a::b::c", declared="db", place="workflow 'c'", size=LimitSize(2))
+    memory.put_limit_declarations({"a::b::c": [theirs]})
+    assert refusal(edit().put, "etl", limited(3), 0, "ada").code == "limit_conflict"
+    memory.put_limit_sizes({"db": LimitSize(9)})
+    assert edit().put("etl", limited(3), 0, "ada").version == 1
+
+
+def test_a_refusal_for_what_would_run_on_the_server_comes_first(edit: Edit) -> None:
+    edit().put("etl", limited(3), 0, "ada")
+    error = refusal(edit(allow=False).put, "other", limited(1), 0, "ada")
+    assert error.code == "local_execution_refused"
+    assert {"local_shell", "limit_conflict"} <= {each["code"] for each in error.fields["findings"]}

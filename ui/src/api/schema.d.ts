@@ -1064,7 +1064,8 @@ export interface paths {
         put?: never;
         /**
          * Start a run of a schedule now
-         * @description Starts a run with the parameters of the schedule, also while it is paused or an earlier run is open.
+         * @description Starts a run with the parameters of the schedule, also while it is paused or an earlier run is open. The body
+         *     may give other parameters for this run.
          */
         post: operations["fire_schedule"];
         delete?: never;
@@ -2410,6 +2411,16 @@ export interface components {
             schedule_id: number;
         };
         /**
+         * FireRequest
+         * @description The run that a schedule is to start now.
+         */
+        FireRequest: {
+            /** @description Parameters of the run, instead of those of the schedule with the same names. */
+            params?: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * GraphEdge
          * @description A dependency: `to` starts after `from`.
          */
@@ -2504,6 +2515,8 @@ export interface components {
          * @description A limit of one run: held, or waited for.
          */
         HeldLimit: {
+            /** @description While it is waited for: runs that hold all its slots and wait themselves in a circle; none of them ends until one is cancelled. */
+            deadlocked_with?: string[];
             held: boolean;
             name: string;
             /** @description The place in the queue, from 1, while it is waited for. */
@@ -2557,13 +2570,16 @@ export interface components {
          * @description A size that a workflow, or one of its tasks, declares for a limit.
          */
         LimitDeclaration: {
-            at_most: number | null;
             /** @description The name of the limit as it is declared, with `${parameter}`. */
             declared: string;
-            per: number;
             /** @description The workflow or the task that declares it, as a message names it. */
             place: string;
-            rate: number | null;
+            size: components["schemas"]["LimitSize"];
+            /**
+             * @description True if the definition was uploaded. It counts only if no file of a workflow folder and no program declares the limit.
+             * @default false
+             */
+            uploaded?: boolean;
             /** @description Full name. */
             workflow: string;
         };
@@ -2572,10 +2588,14 @@ export interface components {
          * @description A limit with its holders, and the first of its waiters.
          */
         LimitDetail: {
+            /** @description Of a rate: how many have begun within its period, and count. */
+            begun?: number | null;
             /** @description The sizes that workflows declare for it. */
             declarations?: components["schemas"]["LimitDeclaration"][];
             holders: components["schemas"]["LimitHolder"][];
             limit: components["schemas"]["LimitView"];
+            /** @description Of a rate: when the next one may begin; null if one may begin now. */
+            next_at?: number | null;
             waiters: components["schemas"]["LimitHolder"][];
         };
         /**
@@ -2583,6 +2603,8 @@ export interface components {
          * @description A run or task that holds or waits for a slot of a limit.
          */
         LimitHolder: {
+            /** @description Of a waiter: runs that hold all slots and wait themselves in a circle; none of them ends until one is cancelled. */
+            deadlocked_with?: string[];
             /** @description Of a waiter: its place in the queue, from 1. */
             position?: number | null;
             priority: number;
@@ -2604,6 +2626,19 @@ export interface components {
             limits: components["schemas"]["LimitView"][];
         };
         /**
+         * LimitSize
+         * @description The greatest number that hold a slot at once, and that begin within a period. None: any number.
+         */
+        LimitSize: {
+            at_most?: number | null;
+            /**
+             * @description Seconds of the period of `rate`.
+             * @default 1
+             */
+            per?: number;
+            rate?: number | null;
+        };
+        /**
          * LimitView
          * @description A limit with the number of its holders and waiters.
          */
@@ -2612,10 +2647,15 @@ export interface components {
             /** @description True if the size is that of the configuration. */
             configured: boolean;
             /**
-             * @description True if workflows, or holders and waiters, declare different sizes and none is configured: the smallest is in force.
+             * @description True if workflows declare different sizes, and none is configured.
              * @default false
              */
             conflict?: boolean;
+            /**
+             * @description True if all its slots are held by runs that wait for one another.
+             * @default false
+             */
+            deadlock?: boolean;
             /** @description The name with `${parameter}`, as it is declared and configured. */
             declared: string;
             /** @description Slots that are held. One that a run shares with its tasks or child runs counts once. */
@@ -9621,7 +9661,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FireRequest"] | null;
+            };
+        };
         responses: {
             /** @description The run, which a server with the workflow starts. */
             202: {
@@ -9677,7 +9721,25 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Codes: `invalid_request`, `unknown_queue`, `unknown_limit`. */
+            /** @description Codes: `body_too_large`. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `unsupported_media_type`. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `invalid_request`, `json_depth`, `unknown_queue`, `unknown_limit`. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11887,7 +11949,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Codes: `definition_from_file`, `ambiguous_workflow`, `no_definitions`. */
+            /** @description Codes: `limit_conflict`, `definition_from_file`, `ambiguous_workflow`, `no_definitions`. */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from turnout.model.limit_deadlocks import Deadlocks
 from turnout.model.limit_declarations import LimitDeclaration
 from turnout.model.limits import LimitSize
 from turnout.model.slot_admission import Admitted
@@ -25,7 +26,12 @@ class LimitStore(Protocol):
         self, declared: Mapping[str, Sequence[LimitDeclaration]], gone: Collection[str] = ()
     ) -> list[LimitDeclaration]:
         """Replaces the sizes that these workflows declare, by full name, and removes those of workflows that are gone.
-        Declarations that no orchestrator has confirmed for a day are dropped. Returns all that are known then."""
+        Dropped are also those of definitions that were removed, and those that no orchestrator has confirmed for five
+        minutes. Returns all that are known then."""
+        ...
+
+    def limit_declarations(self) -> list[LimitDeclaration]:
+        """Returns the sizes that workflows declare, by limit and workflow."""
         ...
 
     def admit_waiting(self, names: Sequence[str] | None = None, scope: AdmissionScope | None = None) -> Admitted:
@@ -58,6 +64,10 @@ class LimitStore(Protocol):
 
     def limit(self, name: str) -> LimitDetail | None:
         """Returns a limit with its holders, and its waiters in their order."""
+        ...
+
+    def limit_deadlocks(self) -> Deadlocks:
+        """Returns the limits whose slots are held by runs that wait for one another in a circle."""
         ...
 
     def limits_of(self, run_id: str) -> list[HeldLimit]:

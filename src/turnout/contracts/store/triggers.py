@@ -15,6 +15,10 @@ class TriggerStore(Protocol):
         """Stores a trigger, due at once; one that is stored keeps its state and gets this interval."""
         ...
 
+    def put_unknown_trigger(self, name: str, workflow: str, every: float, error: str) -> None:
+        """Stores why a trigger is not polled, unless it has been: its workflow is not known."""
+        ...
+
     def trigger_delays(self, names: Sequence[str]) -> dict[str, float]:
         """Returns the seconds until each of these may be polled, without those that are paused. A poll that is under
         way has its lease, unless its session has ended."""

@@ -156,7 +156,7 @@ class ScheduleEffects:
         return self._requests.build(
             RunRequest(
                 graph=definition.graph,
-                input=definition.bind(**params_at(decision.spec, decision.due_at)),
+                input=definition.bind(**params_at(decision.spec, decision.due_at, decision.params)),
                 definition=definition,
                 run_id=decision.run_id,
                 timeout=definition.spec.timeout,

@@ -11,6 +11,7 @@ import msgspec
 from turnout.contracts.clock import boot_time
 from turnout.contracts.store import LimitStore
 from turnout.errors import StoreError
+from turnout.model.limit_deadlocks import Key
 from turnout.model.limits import LimitSize, resolved
 from turnout.model.slot_admission import Admitted
 from turnout.model.slots import RUN, AdmissionScope, SlotRequest
@@ -24,6 +25,9 @@ from turnout.orchestration.stages.step_slots import StepSlots
 from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.limits")
+
+DEADLOCK_INTERVAL = 10.0
+"""Seconds between two looks for runs that wait for one another's limits."""
 
 
 class LimitQueue:
@@ -55,6 +59,10 @@ class LimitQueue:
         self._due: float | None = None
         """The monotonic time at which a rate lets the next one pass."""
         self._rate_limited_log = RateLimitedLog(log)
+        self._searched_at = 0.0
+        self._deadlocked: frozenset[Key] = frozenset()
+        """What waited in a circle at the last look."""
+        self._reported: frozenset[Key] = frozenset()
 
     # -- called by the stages -----------------------------------------------------------------------------------
     def request(self, names: Iterable[str] | None = None) -> None:
@@ -103,6 +111,20 @@ class LimitQueue:
             asked_at = boot_time()
             found = await self._background.in_thread(self._store.granted_tasks, waiting)
             self.steps.granted(found, asked_at)
+
+    async def report_deadlocks(self) -> None:
+        """Called by the sweep while something waits: logs runs that wait for one another's limits, at two looks in a
+        row, once."""
+        now = time.monotonic()
+        if not self._session.drives or now - self._searched_at < DEADLOCK_INTERVAL:
+            return
+        self._searched_at = now
+        found = await self._background.in_thread(self._store.limit_deadlocks)
+        keys = frozenset(found.waiters)
+        lasting, self._deadlocked = keys & self._deadlocked, keys
+        if lasting and not lasting <= self._reported:
+            log.warning("%s", found.sentence())
+        self._reported = lasting
 
     async def _claim_mine(self) -> None:
         """Claims runs that were submitted here and have their slots now, unless another orchestrator has."""

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 from turnout.authoring.registry import Registry
 from turnout.contracts.store import LimitStore
-from turnout.model.limit_declarations import conflicts, declarations
+from turnout.model.limit_declarations import LimitDeclaration, conflicts, declarations
 from turnout.model.limits import LimitSize
 from turnout.orchestration.background import Background
 
 log = logging.getLogger("turnout.limits")
 
-CONFIRM_INTERVAL = 3_600.0
+CONFIRM_INTERVAL = 60.0
 """Seconds after which the declarations are stored again, so that they count further."""
 
 
@@ -38,7 +38,8 @@ class DeclaredLimits:
         """False: this orchestrator starts nothing, and leaves the declarations to those that do."""
         self._revision = -1
         """The revision of the registry whose workflows were declared last."""
-        self._workflows: frozenset[str] = frozenset()
+        self._declared: dict[str, tuple[LimitDeclaration, ...]] = {}
+        """By workflow, for all that are registered."""
         self._declared_at = 0.0
         self._reported: set[str] = set()
         """Conflicts that are in the log."""
@@ -55,10 +56,14 @@ class DeclaredLimits:
 
     async def _declare(self) -> None:
         revision, workflows = self._registry.revision, self._registry.workflows
-        found = {name: declarations(each.spec) for name, each in workflows.items()}
-        gone = self._workflows - found.keys()
-        known = await self._in_thread(self._store.put_limit_declarations, found, gone)
-        self._revision, self._workflows, self._declared_at = revision, frozenset(found), time.monotonic()
+        if revision == self._revision:
+            found = self._declared
+            given = {name: each for name, each in found.items() if each}
+        else:
+            found = given = {name: declarations(each.spec) for name, each in workflows.items()}
+        gone = self._declared.keys() - found.keys()
+        known = await self._in_thread(self._store.put_limit_declarations, given, gone)
+        self._revision, self._declared, self._declared_at = revision, found, time.monotonic()
         for sentence in conflicts(known, self._configured).values():
             if sentence not in self._reported:
                 self._reported.add(sentence)

@@ -50,5 +50,6 @@ class SharedState:
         await self._schedules.seen(known)
         if known.limited:
             self._limits.request()
+            await self._limits.report_deadlocks()
         if known.unowned or known.limited:
             await self._stuck.check()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 from turnout.authoring.definition import Definition
 from turnout.authoring.registry import Registry
-from turnout.authoring.triggers import Trigger
+from turnout.authoring.triggers import UNKNOWN_WORKFLOW, Trigger
 from turnout.contracts.store import TriggerStore
 from turnout.errors import StoreError, TurnoutError
 from turnout.model.logs import storable
@@ -28,6 +29,8 @@ log = logging.getLogger("turnout.triggers")
 
 LOOK_INTERVAL = 2.0
 """Seconds after which a change that another process made, such as a pause, is seen at the latest."""
+UNKNOWN_TIMEOUT = 3.0
+"""Seconds after which a trigger whose workflow is not there is reported."""
 LEASE_MARGIN = 30.0
 """Seconds that a poll has beyond the timeout of its function, for storing the runs of its events."""
 
@@ -59,6 +62,9 @@ class TriggerPolls:
         self._polling: dict[str, asyncio.Task[None]] = {}
         self._calls: dict[str, Future[list[Any]]] = {}
         """The last call of each: one that took too long may still run, and is not called a second time meanwhile."""
+        self._missing: dict[str, float] = {}
+        """Triggers whose workflows have no definition here, by full name, with the monotonic time since when."""
+        self._reported: set[str] = set()
         self._limited_log = RateLimitedLog(log)
         self._loop: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
@@ -95,6 +101,7 @@ class TriggerPolls:
     async def _round(self) -> float:
         """Claims and begins the polls that are due. Returns the seconds until the next one is."""
         known = self._known()
+        await self._report_unknown()
         if not known or not self._session.may_start:
             return LOOK_INTERVAL
         for name, (each, definition) in known.items():
@@ -120,6 +127,22 @@ class TriggerPolls:
                 if each.is_for(full_name):
                     found[f"{full_name}::{each.name}"] = each, definition
         return found
+
+    async def _report_unknown(self) -> None:
+        """Stores and logs triggers whose workflows have no definition here, once each. A workflow may be registered
+        shortly after its trigger."""
+        names, now = self._registry.workflows, time.monotonic()
+        missing = {each.full_name: (each, why) for each in self._triggers() if (why := each.missing(names)) is not None}
+        self._missing = {name: self._missing.get(name, now) for name in missing}
+        self._reported &= missing.keys()
+        for name, (each, why) in missing.items():
+            if name not in self._reported and now - self._missing[name] >= UNKNOWN_TIMEOUT:
+                self._reported.add(name)
+                log.warning("%s: %s", UNKNOWN_WORKFLOW, why)
+                error = f"{UNKNOWN_WORKFLOW}: {why}"
+                await self._in_thread(
+                    self._store.put_unknown_trigger, name, name.rpartition("::")[0], each.every, error[:MAX_ERROR]
+                )
 
     # -- one poll -------------------------------------------------------------------------------------------------
     async def _poll(self, name: str, trigger: Trigger, definition: Definition, claimed: ClaimedPoll) -> None:

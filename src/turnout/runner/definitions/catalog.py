@@ -19,6 +19,7 @@ from turnout.authoring.yaml.findings import Finding, has_errors
 from turnout.contracts.store import Store
 from turnout.errors import InvalidWorkflow, TurnoutError, WorkflowNotFound
 from turnout.model.definitions import StoredDefinition
+from turnout.model.limit_declarations import LimitDeclaration, declarations
 from turnout.model.names import suggest
 from turnout.runner.definitions.called_workflows import CalledWorkflows, may_have_local, reached
 from turnout.runner.definitions.compilation import (
@@ -146,6 +147,16 @@ class Catalog:
             for name, each in self._known.items()
             if full_name in each.attempted.called and name != full_name and each.stored.exists
         ]
+
+    def names_with(self, workflows: Iterable[AnyWorkflow]) -> set[str]:
+        """Returns the full names of these workflows, and of those in the current version of a text that has one."""
+        names = {self.full_name(each) for each in workflows}
+        current = [self._known[name].attempted for name in names if name in self._known]
+        return names | {self.full_name(each) for made in current for each in (*made.workflows, *made.local)}
+
+    def limit_declarations(self) -> dict[str, tuple[LimitDeclaration, ...]]:
+        """Returns the sizes of limits that the workflows of this process declare, by workflow."""
+        return {name: declarations(known.spec) for name, known in self._registry.workflows.items()}
 
     # -- changes --------------------------------------------------------------------------------------------------
     def refresh(self) -> None:

@@ -20,11 +20,13 @@ from turnout.errors import (
     WorkflowNotFound,
 )
 from turnout.model.definitions import NewDefinition, StoredDefinition
+from turnout.model.limit_declarations import contradictions, declarations
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import AnyWorkflow, Attempted
 from turnout.runner.definitions.names import checked_name
 
 NO_MARKS = Marks({})
+LIMIT_CONFLICT = "limit_conflict"
 
 
 class Editor:
@@ -39,16 +41,33 @@ class Editor:
     def validate(self, text: str, name: str | None = None) -> Attempted:
         """Returns what a text would become, with all findings, those of the policy included. Nothing is stored."""
         attempted = self._catalog.attempt(text, name=name or "workflow")
-        if self._allow_local_execution or not attempted.workflows:
-            return attempted
-        refused = tuple(dict.fromkeys(self._local_executions(attempted.workflows)))
-        return msgspec.structs.replace(attempted, findings=(*attempted.findings, *refused))
+        refused = list(self._contradictions(attempted.workflows)) if attempted.workflows else []
+        if not self._allow_local_execution:
+            refused += self._local_executions(attempted.workflows)
+        return msgspec.structs.replace(attempted, findings=(*attempted.findings, *dict.fromkeys(refused)))
 
     def _local_executions(self, workflows: Sequence[AnyWorkflow]) -> Iterator[Finding]:
         for each in workflows:
             document: WorkflowDocument | None = getattr(each, "document", None)
             if document is not None:
                 yield from local_executions(document, getattr(each, "marks", NO_MARKS), hub=self._hub)
+
+    def _contradictions(self, workflows: Sequence[AnyWorkflow]) -> Iterator[Finding]:
+        """Yields an error for each limit that other workflows declare with another size: an author does not change the
+        limits of others, and two sizes of one limit are a mistake."""
+        new = [each for workflow in workflows for each in declarations(workflow.spec_for(self._catalog.tenant))]
+        if not new:
+            return
+        own = self._catalog.names_with(workflows)
+        here = self._catalog.limit_declarations()
+        # Of workflows that this process has, the store may have what they declared before.
+        known = [each for found in here.values() for each in found]
+        known += [each for each in self._store.limit_declarations() if each.workflow not in here]
+        others = [each for each in known if each.workflow not in own]
+        configured = {each.declared for each in self._store.limits() if each.configured}
+        for why in contradictions(new, others, configured).values():
+            marks: Marks = getattr(workflows[0], "marks", NO_MARKS)
+            yield Finding("error", LIMIT_CONFLICT, why, *marks.at("limits"), "limits")
 
     def put(self, name: str, text: str, expected: int, actor: str) -> StoredDefinition:
         """Stores the text as the newest version, if the current one is ``expected`` (0: a new definition)."""
@@ -124,7 +143,13 @@ class Editor:
         raise RefusedDefinition(
             f"the text of workflow {name!r} has {len(errors)} error{'s' if len(errors) != 1 else ''}, the first in "
             f"line {errors[0].line}: {errors[0].message}",
-            code="local_execution_refused" if attempted.workflows else None,
+            code=_refusal(errors) if attempted.workflows else None,
             workflow=name,
             findings=[msgspec.to_builtins(each) for each in attempted.findings],
         )
+
+
+def _refusal(errors: Sequence[Finding]) -> str:
+    """Returns the code of a text that is valid, and may not be put here."""
+    only_limits = all(each.code == LIMIT_CONFLICT for each in errors)
+    return LIMIT_CONFLICT if only_limits else "local_execution_refused"

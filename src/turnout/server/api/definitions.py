@@ -88,6 +88,7 @@ class DefinitionRoutes(Controller):
         responses=answers(
             WorkflowDetail,
             "invalid_definition_text",
+            "limit_conflict",
             "local_execution_refused",
             "name_mismatch",
             *CHANGES,

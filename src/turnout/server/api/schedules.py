@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from litestar import Controller, get
+from litestar import Controller, get, post
 from litestar.params import JSONBody, Parameter, QueryParameter
 
 from turnout.model.schedule_rows import DecisionRow
-from turnout.runner import schedules
-from turnout.runner.schedules import Backfilled, BackfilledTime, Fired, NextFire, ScheduleView
+from turnout.runner import schedule_commands, schedule_views
+from turnout.runner.schedule_commands import Backfilled, BackfilledTime, Fired
+from turnout.runner.schedule_views import NextFire, ScheduleView
 from turnout.server.api.changes import change
 from turnout.server.api.parameters import MAX_TIME, Cursor, Limit, number_of
-from turnout.server.api.types.schedules import BackfillRequest, DecisionPage, NextFires, SchedulePage
+from turnout.server.api.types.schedules import BackfillRequest, DecisionPage, FireRequest, NextFires, SchedulePage
 from turnout.server.cursors import cursor_of, last_entry
 from turnout.server.dependencies import ByCaller, Context
 from turnout.server.fired_schedules import check_fire
@@ -90,6 +91,12 @@ BACKFILL = Backfilled(
 )
 
 
+def _changes(verb: str, content: Any, *codes: str, **described: Any) -> post:
+    """Returns the decorator of the route by which operators do this to a schedule."""
+    path, id = f"/{{schedule_id:int}}/{verb}", f"{verb}_schedule"
+    return change(path, content, "schedule_not_found", *codes, operation_id=id, **described)
+
+
 class SchedulesController(Controller):
     """Schedules."""
 
@@ -123,7 +130,7 @@ class SchedulesController(Controller):
             context.store.schedules_page, after=after, limit=limit, workflow=workflow, name=name
         )
         more = cursor_of("schedules", wanted, str(found[-1].id)) if len(found) == limit else None
-        return SchedulePage([schedules.view(each) for each in found], more)
+        return SchedulePage([schedule_views.view(each) for each in found], more)
 
     @get(
         "/next",
@@ -137,7 +144,7 @@ class SchedulesController(Controller):
         """The due times of all schedules that come next, or that lie between two times, as a calendar shows them. With
         a first time in the future, only the thousand schedules that are due first are looked at."""
         found = await context.in_thread(
-            schedules.next_fires,
+            schedule_views.next_fires,
             context.store,
             None,
             limit,
@@ -178,7 +185,7 @@ class SchedulesController(Controller):
     )
     async def get_schedule(self, context: Context, schedule_id: ScheduleId) -> ScheduleView:
         """One schedule with its options."""
-        return schedules.view(await context.in_thread(schedules.find, context.store, str(schedule_id)))
+        return schedule_views.view(await context.in_thread(schedule_views.find, context.store, str(schedule_id)))
 
     @get(
         "/{schedule_id:int}/next",
@@ -193,7 +200,7 @@ class SchedulesController(Controller):
     ) -> NextFires:
         """The due times of a schedule that come next, or that lie between two times; none while it is paused."""
         found = await context.in_thread(
-            schedules.next_fires, context.store, str(schedule_id), limit, first=first or 0.0, last=_or_never(last)
+            schedule_views.next_fires, context.store, str(schedule_id), limit, first=first or 0.0, last=_or_never(last)
         )
         return NextFires(found)
 
@@ -223,65 +230,61 @@ class SchedulesController(Controller):
         before = number_of(last_entry(cursor, "schedule_decisions", wanted)) or None
 
         def read() -> list[DecisionRow]:
-            found = schedules.find(context.store, str(schedule_id))
+            found = schedule_views.find(context.store, str(schedule_id))
             return context.store.schedule_decisions(found.id, before=before, limit=limit, outcome=outcome)
 
         found = await context.in_thread(read)
         more = cursor_of("schedule_decisions", wanted, str(found[-1].id)) if len(found) == limit else None
         return DecisionPage(found, more)
 
-    @change(
-        "/{schedule_id:int}/pause",
-        ScheduleView,
-        "schedule_not_found",
-        operation_id="pause_schedule",
-        summary="Pause a schedule",
-        example=EXAMPLE,
-        description="The schedule, paused.",
-    )
+    @_changes("pause", ScheduleView, summary="Pause a schedule", example=EXAMPLE, description="The schedule, paused.")
     async def pause(self, context: Context, caller: ByCaller, schedule_id: ScheduleId) -> ScheduleView:
         """Pauses a schedule: its due times start nothing. Runs that it has started go on."""
-        return await context.in_thread(schedules.pause, context.store, str(schedule_id), caller.actor)
+        return await context.in_thread(schedule_commands.pause, context.store, str(schedule_id), caller.actor)
 
-    @change(
-        "/{schedule_id:int}/resume",
-        ScheduleView,
-        "schedule_not_found",
-        operation_id="resume_schedule",
-        summary="Resume a schedule",
-        example=EXAMPLE,
-        description="The schedule, resumed.",
+    @_changes(
+        "resume", ScheduleView, summary="Resume a schedule", example=EXAMPLE, description="The schedule, resumed."
     )
     async def resume(self, context: Context, caller: ByCaller, schedule_id: ScheduleId) -> ScheduleView:
         """Resumes a schedule. The due times of the pause are skipped, with that reason."""
-        return await context.in_thread(schedules.resume, context.store, str(schedule_id), caller.actor)
+        return await context.in_thread(schedule_commands.resume, context.store, str(schedule_id), caller.actor)
 
-    @change(
-        "/{schedule_id:int}/fire",
+    @_changes(
+        "fire",
         Fired,
-        "schedule_not_found",
         "schedule_starts_no_runs",
         "unknown_queue",
         "unknown_limit",
-        operation_id="fire_schedule",
         summary="Start a run of a schedule now",
         status=202,
+        takes_body=True,
         example=Fired(schedule_id=7, run_id=RUN_ID),
         description="The run, which a server with the workflow starts.",
     )
-    async def fire(self, context: Context, caller: ByCaller, schedule_id: ScheduleId) -> Fired:
-        """Starts a run with the parameters of the schedule, also while it is paused or an earlier run is open."""
-        check = partial(check_fire, context.core)
-        return await context.in_thread(schedules.fire, context.store, str(schedule_id), caller.actor, check)
+    async def fire(
+        self,
+        context: Context,
+        caller: ByCaller,
+        schedule_id: ScheduleId,
+        data: JSONBody[FireRequest | None] = None,
+    ) -> Fired:
+        """Starts a run with the parameters of the schedule, also while it is paused or an earlier run is open. The body
+        may give other parameters for this run."""
+        return await context.in_thread(
+            schedule_commands.fire,
+            context.store,
+            str(schedule_id),
+            caller.actor,
+            params=(data or FireRequest()).params,
+            check=partial(check_fire, context.core),
+        )
 
-    @change(
-        "/{schedule_id:int}/backfill",
+    @_changes(
+        "backfill",
         Backfilled,
-        "schedule_not_found",
         "schedule_starts_no_runs",
         "backfill_too_large",
         "bad_backfill_range",
-        operation_id="backfill_schedule",
         summary="Start runs for past due times",
         status=202,
         takes_body=True,
@@ -294,7 +297,7 @@ class SchedulesController(Controller):
         """Starts a run for each due time of the given time that has not fired. Unless the schedule allows overlap, they
         run one after the other."""
         return await context.in_thread(
-            schedules.backfill,
+            schedule_commands.backfill,
             context.store,
             str(schedule_id),
             data.first,

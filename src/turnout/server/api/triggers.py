@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from litestar import Controller, get
+from litestar import Controller, get, post
 from litestar.params import PathParameter
 
 from turnout.model.triggers import TriggerRow
@@ -33,6 +33,20 @@ EXAMPLE = TriggerRow(
     failures=0,
     error=None,
 )
+
+
+def _changes(verb: TriggerVerb, summary: str, description: str, *codes: str) -> post:
+    """Returns the decorator of the route by which operators do this to a trigger."""
+    return change(
+        f"/{{trigger:str}}/{verb}",
+        TriggerRow,
+        *NAMED,
+        *codes,
+        operation_id=f"{verb}_trigger",
+        summary=summary,
+        example=EXAMPLE,
+        description=description,
+    )
 
 
 class Triggers(msgspec.Struct, frozen=True):
@@ -65,42 +79,17 @@ class TriggersController(Controller):
         """One event trigger, with what it keeps from poll to poll."""
         return await context.in_thread(find_trigger, context.store, trigger)
 
-    @change(
-        "/{trigger:str}/pause",
-        TriggerRow,
-        *NAMED,
-        operation_id="pause_trigger",
-        summary="Pause an event trigger",
-        example=EXAMPLE,
-        description="The trigger, paused.",
-    )
+    @_changes("pause", "Pause an event trigger", "The trigger, paused.")
     async def pause(self, context: Context, trigger: TriggerName, caller: ByCaller) -> TriggerRow:
         """Pauses a trigger: it is not polled until it is resumed. A poll that is under way ends."""
         return await _change(context, trigger, "pause", caller)
 
-    @change(
-        "/{trigger:str}/resume",
-        TriggerRow,
-        *NAMED,
-        operation_id="resume_trigger",
-        summary="Resume an event trigger",
-        example=EXAMPLE,
-        description="The trigger, not paused.",
-    )
+    @_changes("resume", "Resume an event trigger", "The trigger, not paused.")
     async def resume(self, context: Context, trigger: TriggerName, caller: ByCaller) -> TriggerRow:
         """Resumes a trigger; it is polled at once if it is due."""
         return await _change(context, trigger, "resume", caller)
 
-    @change(
-        "/{trigger:str}/poll",
-        TriggerRow,
-        *NAMED,
-        "trigger_paused",
-        operation_id="poll_trigger",
-        summary="Poll an event trigger now",
-        example=EXAMPLE,
-        description="The trigger, which is due now.",
-    )
+    @_changes("poll", "Poll an event trigger now", "The trigger, which is due now.", "trigger_paused")
     async def poll(self, context: Context, trigger: TriggerName, caller: ByCaller) -> TriggerRow:
         """Makes a trigger due now: a server that has its code polls it within two seconds."""
         return await _change(context, trigger, "poll", caller)

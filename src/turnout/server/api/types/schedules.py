@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from turnout.model.schedule_rows import DecisionRow
-from turnout.runner.schedules import NextFire, ScheduleView
+from turnout.runner.schedule_views import NextFire, ScheduleView
 
 Instant = Annotated[float, Meta(ge=0, le=1e11)]
 LocalTime = Annotated[str, Meta(min_length=1, max_length=40)]
@@ -34,6 +34,13 @@ class DecisionPage(msgspec.Struct, frozen=True):
     decisions: list[DecisionRow]
     next: str | None
     """The cursor of the next page; null on the last one."""
+
+
+class FireRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The run that a schedule is to start now."""
+
+    params: dict[str, Any] = {}
+    """Parameters of the run, instead of those of the schedule with the same names."""
 
 
 class BackfillRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ from turnout.authoring.yaml.findings import Finding
 from turnout.dispatcher import Explanation
 from turnout.model.definitions import DefinitionKind, DefinitionVersion
 from turnout.model.spec import Affinity, WorkerSelector
-from turnout.runner.schedules import DeclaredSchedule
+from turnout.runner.schedule_views import DeclaredSchedule
 from turnout.server.api.types.tasks import GraphEdge
 
 MAX_TEXT = 1 << 20

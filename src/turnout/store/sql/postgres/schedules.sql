@@ -36,11 +36,11 @@ select id from schedule where id in {ids bigint} order by id for update
 
 -- name: add_decisions
 insert into schedule_decision (schedule_id, kind, due_at, last_due_at, due_times, outcome, reason, run_id, cancels,
-    waits_for, state, decided_at, actor)
+    waits_for, params, state, decided_at, actor)
 select new.schedule_id, new.kind, new.due_at, new.last_due_at, new.due_times, new.outcome, new.reason, new.run_id,
-    new.cancels, new.waits_for, new.state, :now, new.actor
+    new.cancels, new.waits_for, new.params, new.state, :now, new.actor
 from json_to_recordset(:rows::json) as new(schedule_id bigint, kind text, due_at double precision,
     last_due_at double precision, due_times integer, outcome text, reason text, run_id uuid, cancels text,
-    waits_for text, state text, actor text)
+    waits_for text, params text, state text, actor text)
 on conflict (schedule_id, kind, due_at) do nothing
 returning id, schedule_id, due_at

@@ -54,6 +54,20 @@ select name, declared, at_most, rate, per, sum(case when <counts> then 1 else 0 
 from limit_slot where name in {names} and granted_at is not null
 group by name, declared, at_most, rate, per
 
+-- name: nested_slots
+-- What waits below runs that may hold slots, with all that it waits for.
+select run_id, pos, name, declared, at_most, rate, per from limit_slot
+where granted_at is null and nested /*sqlite = 1 */ and exists (select 1 from run where run.id = limit_slot.run_id
+    and run.state in ('pending', 'running', 'cancelling'))
+order by rank
+limit :limit
+
+-- name: slots_of_runs
+-- The slots of these limits that runs hold, with what uses each.
+select name, coalesce(shared_with, run_id), run_id from limit_slot
+where name in {names} and granted_at is not null and pos = -1 and exists (select 1 from run where run.id = limit_slot.run_id
+    and run.state in ('pending', 'running', 'paused', 'cancelling'))
+
 -- name: slots_above
 -- The slots that these runs and their ancestors hold, by the run that each was given to.
 with recursive above(id, member) as (
@@ -73,32 +87,42 @@ select name, shared_with, run_id, pos from limit_slot where shared_with in {ids 
 select declared, at_most, rate, per from limit_size
 
 -- name: declared_sizes
--- The sizes of these limits: of the configuration, and those that workflows declare.
-select declared, at_most, rate, per, /*pg true */ /*sqlite 1 */ from limit_size where declared in {names}
+-- The sizes of these limits by their origins: 0 is the configuration, 1 a declaration, 2 one of an uploaded definition.
+select declared, 0, at_most, rate, per from limit_size where declared in {names}
 union all
-select declared, at_most, rate, per, /*pg false */ /*sqlite 0 */ from limit_declaration where declared in {names}
+select declared, case when uploaded then 2 else 1 end, at_most, rate, per from limit_declaration
+where declared in {names}
 
 -- name: any_limit_declarations
 select 1 from limit_declaration limit 1
 
 -- name: limit_declarations
-select workflow, declared, place, at_most, rate, per from limit_declaration
+select workflow, declared, place, uploaded, at_most, rate, per from limit_declaration
 where cast(:name as text) = '' or declared = :name
 order by declared, workflow, place
 
 -- name: drop_limit_declarations
+-- Those of definitions that were removed while no orchestrator was there end as well.
 delete from limit_declaration where workflow in {workflows} or confirmed_at < :now - :age
+    or workflow in (select full_name from definition where removed)
 
 -- name: add_limit_declarations
-insert into limit_declaration (workflow, declared, place, at_most, rate, per, confirmed_at)
-select new.workflow, new.declared, new.place, new.at_most, new.rate, new.per, :now
-from /*pg json_to_recordset(:rows::json) as new(workflow text, declared text, place text, at_most integer, rate integer,
-        per double precision) */
+insert into limit_declaration (workflow, declared, place, uploaded, at_most, rate, per, confirmed_at)
+select new.workflow, new.declared, new.place, new.uploaded, new.at_most, new.rate, new.per, :now
+from /*pg json_to_recordset(:rows::json) as new(workflow text, declared text, place text, uploaded boolean,
+        at_most integer, rate integer, per double precision) */
     /*sqlite (select value ->> 'workflow' as workflow, value ->> 'declared' as declared, value ->> 'place' as place,
-        value ->> 'at_most' as at_most, value ->> 'rate' as rate, value ->> 'per' as per from json_each(:rows)) as new */
+        value ->> 'uploaded' as uploaded, value ->> 'at_most' as at_most, value ->> 'rate' as rate,
+        value ->> 'per' as per from json_each(:rows)) as new */
 
 -- name: begun_slots
 select count(*), min(at) from limit_start where name = :name and at > :now - :period
+
+-- name: rate_starts
+-- Those within the period, and the one that has to leave it before the next begins: null if one may begin now.
+select count(*), (select at from limit_start where name = :name and at > :now - :period
+    order by at desc limit 1 offset :rate - 1)
+from limit_start where name = :name and at > :now - :period
 
 -- name: forget_starts
 delete from limit_start where name = :name and at <= :now - :period

@@ -58,7 +58,7 @@ where run.workflow = :workflow and run.id >= :lowest and run.state = 'completed'
 -- name: pending_decisions
 -- blocked: a run that this one waits for has not ended, or has not begun.
 select decision.id, decision.schedule_id, decision.kind, decision.due_at, decision.run_id, decision.cancels,
-    schedule.workflow, schedule.spec, :now - decision.decided_at,
+    schedule.workflow, schedule.spec, decision.params, :now - decision.decided_at,
     exists (select 1 from /*pg json_array_elements_text(decision.waits_for::json) as awaited(value) */
         /*sqlite json_each(decision.waits_for) as awaited */
         where exists (select 1 from run where run.id = awaited.value/*pg ::uuid */

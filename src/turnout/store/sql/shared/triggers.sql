@@ -4,6 +4,12 @@ values (:name, :workflow, :every, :now, 0, 0, 0, 0)
 on conflict (name) do update set workflow = excluded.workflow, every = excluded.every
 where event_trigger.workflow <> excluded.workflow or event_trigger.every <> excluded.every
 
+-- name: put_unknown_trigger
+-- One that was polled belongs to a server that has its workflow.
+insert into event_trigger (name, workflow, every, next_poll, revision, polls, runs, failures, error)
+values (:name, :workflow, :every, :now, 0, 0, 0, 0, :error)
+on conflict (name) do update set error = excluded.error where event_trigger.polls = 0
+
 -- name: trigger_delays
 -- The seconds until each may be polled: a poll that is under way has its lease first, unless its session has ended.
 select name, case when poll_until is not null and poll_until > next_poll

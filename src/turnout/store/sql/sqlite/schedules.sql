@@ -33,10 +33,10 @@ select id from schedule where id in {ids}
 
 -- name: add_decisions
 insert into schedule_decision (schedule_id, kind, due_at, last_due_at, due_times, outcome, reason, run_id, cancels,
-    waits_for, state, decided_at, actor)
+    waits_for, params, state, decided_at, actor)
 select value ->> 'schedule_id', value ->> 'kind', value ->> 'due_at', value ->> 'last_due_at', value ->> 'due_times',
     value ->> 'outcome', value ->> 'reason', value ->> 'run_id', value ->> 'cancels', value ->> 'waits_for',
-    value ->> 'state', :now, value ->> 'actor'
+    value ->> 'params', value ->> 'state', :now, value ->> 'actor'
 from json_each(:rows) where true
 on conflict (schedule_id, kind, due_at) do nothing
 returning id, schedule_id, due_at

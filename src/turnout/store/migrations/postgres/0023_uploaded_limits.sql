@@ -1,0 +1,2 @@
+-- A size that an uploaded definition declares counts only if nothing else declares the limit.
+alter table limit_declaration add column uploaded boolean not null default false;
