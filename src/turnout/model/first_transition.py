@@ -6,12 +6,12 @@ values that never change, so one of each serves all of them, down to the columns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from turnout.model.events import DispatchDecision, TaskReadyEvent
-from turnout.model.names import task_id
+from turnout.model.names import position_in, task_id
 from turnout.model.rows import RunWrite, TaskRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.states import RUN_RUNNING
@@ -23,9 +23,15 @@ _replace = msgspec.structs.replace
 class Start(msgspec.Struct, frozen=True, gc=False):
     """A task that the first transition starts."""
 
-    pos: int
-    decision: DispatchDecision
+    row: TaskRow
     event: TaskReadyEvent
+
+    def is_by(self, decision: DispatchDecision) -> bool:
+        """True if the task was started by this decision."""
+        row = self.row
+        return (
+            row.executor == decision.executor_key and row.decision == decision.reason and row.labels == decision.labels
+        )
 
 
 class FirstTransition(msgspec.Struct, frozen=True, gc=False):
@@ -40,13 +46,16 @@ class FirstTransition(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(
-        cls, before: list[TaskRow], transition: Transition, write: RunWrite, starts: Sequence[Start]
+        cls, before: list[TaskRow], transition: Transition, write: RunWrite, events: Iterable[TaskReadyEvent]
     ) -> FirstTransition | None:
         """Returns the transition of a run with these rows, if others can repeat it: it starts tasks of a plain
         workflow, and does nothing else."""
-        machine = transition.machine
-        alone = len(starts) == len(transition.rows) == len(transition.history) and machine.row.state is RUN_RUNNING
-        if not (machine.graph.plain and starts and alone) or write.answer is not None or write.items:
+        machine, rows = transition.machine, transition.rows
+        starts = [Start(rows[position_in(event.run_id, event.task_id)], event) for event in events]
+        alone = len(starts) == len(rows) == len(transition.history) and machine.row.state is RUN_RUNNING
+        # A task that was attempted before goes where it went then.
+        first = all(before[start.row.pos].executor is None and start.event.attempt == 1 for start in starts)
+        if not (machine.graph.plain and starts and alone and first) or write.answer is not None or write.items:
             return None
         return cls(before, machine.epoch, machine.seq, starts, transition, write)
 
@@ -64,7 +73,9 @@ class FirstTransition(msgspec.Struct, frozen=True, gc=False):
     def event(self, start: Start, machine: RunMachine) -> TaskReadyEvent:
         """Returns the attempt that this start is for another run."""
         new = machine.new
-        return _replace(start.event, run_id=new.run_id, task_id=task_id(new.run_id, start.pos), priority=new.priority)
+        return _replace(
+            start.event, run_id=new.run_id, task_id=task_id(new.run_id, start.row.pos), priority=new.priority
+        )
 
     def repeated(self, machine: RunMachine, jitter: Callable[[], float]) -> Transition:
         """Returns the transition of another run."""

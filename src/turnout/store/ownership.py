@@ -198,8 +198,8 @@ def _release(execute: Execute) -> None:
 def _take(execute: Execute, session_id: str, found: Rows, inline: int) -> list[LoadedRun]:
     """Claims these locked runs under a new epoch; each has its seq if it is pending.
 
-    Tasks that an earlier owner may still change are fenced before they are read. Those of a run that had no owner before
-    have the epoch of its first owner already."""
+    Tasks that an earlier owner may still change are fenced before they are read. Those of a run that had no owner
+    before have the epoch of its first owner already."""
     if not found or not execute("session_stands", id=session_id):
         return []
     for seq, pending in _by_seq(found).items():
