@@ -42,8 +42,8 @@ class TaskMoves(ChangeSet, gc=False, eq=False):
     """The moves of single tasks, whatever causes them."""
 
     def settled(self) -> dict[int, TaskRow]:
-        """Returns the rows so far, after the due tasks that did not start were made ready. Whoever reads what a task
-        comes to reads it here."""
+        """Returns the rows so far, after the due tasks that did not start were made ready. Every reader of what a task
+        comes to takes the rows from here."""
         if self.due:
             due, self.due = self.due, []
             for pos in due:
@@ -53,6 +53,10 @@ class TaskMoves(ChangeSet, gc=False, eq=False):
 
     def task(self, pos: int) -> TaskRow:
         return self.settled().get(pos) or self.tasks[pos]
+
+    def made_ready(self) -> list[int]:
+        """Returns the tasks that this transition makes ready, also those with a delay."""
+        return [pos for pos, row in self.settled().items() if row.state is TASK_READY]
 
     def complete(self, pos: int, row: TaskRow, result: ExecutionResult) -> None:
         """Ends a committed attempt of a plain workflow with its output: ``end``, without what others need besides."""

@@ -61,10 +61,6 @@ class Transition(RunMoves, gc=False, eq=False):
                 found.append(pos)
         return found
 
-    def made_ready(self) -> list[int]:
-        """Returns the tasks that this transition makes ready, also those with a delay."""
-        return [pos for pos, row in self.settled().items() if row.state is TASK_READY]
-
     def offerable(self) -> Iterable[int]:
         """Returns the ready tasks that may be offered to pollers, also those whose delay is not over."""
         if self.machine.graph.max_active_steps is not None:
