@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
+import psycopg
 import pytest
 
 from tests.conformance.store_rows import (
@@ -258,6 +262,30 @@ def test_a_run_without_an_owner_is_written_by_its_first_one_only(
     assert taken is not None
     assert set(store.commit([early])[0].stale) == {0, -1}
     assert store.commit([update(free.run_id, completed(), epoch=taken.run.epoch)])[0].applied
+
+
+def test_tasks_that_were_stored_with_an_epoch_before_the_first_owners_are_fenced_by_its_claim(
+    store: Store, store_url: str
+) -> None:
+    begin(store, "peer")
+    free, other = new_run(owner=None), new_run(owner=None)
+    insert(store, free, other)
+    execute_apart(store_url, f"update task set epoch = 0 where run_id = '{free.run_id}'")
+    taken = {run.run.new.run_id: run for run in store.claim_runs("peer", [WORKFLOW], LIMIT, INLINE)}
+    assert {run.run.epoch for run in taken.values()} == {1}
+    for run_id in taken:
+        assert store.commit([update(run_id, completed())])[0].applied
+
+
+def execute_apart(url: str, statement: str) -> None:
+    """Executes this on a connection of its own."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            connection.execute(statement)
+            connection.commit()
+    else:
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute(statement.encode())
 
 
 def test_a_session_gives_its_runs_to_another_that_claims_them_by_id(store: Store) -> None:

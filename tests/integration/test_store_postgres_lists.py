@@ -56,3 +56,14 @@ def test_few_runs_are_found_by_the_index_that_has_them(store: PostgresStore, blo
     plan = "\n".join(row[0] for row in cursor.fetchall())
     assert all(index in plan for index in indexes), plan
     assert "Seq Scan on run" not in plan, plan
+
+
+@pytest.mark.parametrize("block", ["record_start", "take_runs", "fence_tasks", "claimed_tasks"])
+def test_a_claim_reads_no_run_but_those_that_it_takes(store: PostgresStore, block: str) -> None:
+    database = store._postgres  # pyright: ignore[reportPrivateUsage]
+    statement = database.statements[block]
+    cursor = psycopg.RawCursor(database.own("ledger"))
+    values = {"ids": "[]", "session": "s", "seq": 1, "moves": "[]", "inline": 1}
+    cursor.execute(b"explain " + statement.text, statement.values(values))
+    plan = "\n".join(row[0] for row in cursor.fetchall())
+    assert "run_in_state" not in plan and "Seq Scan on run" not in plan, plan

@@ -35,7 +35,10 @@ class _Known(msgspec.Struct, frozen=True):
     needs: tuple[Need, ...]
 
     def holds_for(self, family: Sequence[WorkflowSpec], dispatcher: DefaultDispatcher) -> bool:
-        same = len(family) == len(self.family) and all(a is b for a, b in zip(family, self.family, strict=True))
+        known = self.family
+        same = family is known or (
+            len(family) == len(known) and all(a is b for a, b in zip(family, known, strict=True))
+        )
         return same and self.settings is dispatcher.settings and self.routing is dispatcher.routing
 
 

@@ -53,12 +53,12 @@ class _RunIds:
         self._last = 0
 
     def next(self) -> str:
-        stamp = time.time_ns() // 1_000_000
-        fresh = (stamp << self._RANDOM_BITS) | int.from_bytes(os.urandom(10), "big") >> (80 - self._RANDOM_BITS)
+        stamp, drawn = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
+        fresh = (stamp << self._RANDOM_BITS) | drawn >> (80 - self._RANDOM_BITS)
         # A random step: the next id cannot be guessed, and concurrent threads get different ids.
         if fresh <= self._last:
             # It is large, so that the beginning of an id, which is what people see, differs too.
-            fresh = self._last + 1 + (int.from_bytes(os.urandom(9), "big") >> (72 - self._STEP_BITS))
+            fresh = self._last + 1 + (drawn >> (80 - self._STEP_BITS))
         self._last = fresh
         high, low = fresh >> 62, fresh & ((1 << 62) - 1)
         number = (high >> 12 << 80) | (0x7 << 76) | ((high & 0xFFF) << 64) | (0x2 << 62) | low

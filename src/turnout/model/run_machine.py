@@ -70,15 +70,19 @@ class RunMachine:
         self.epoch = epoch
         self.seq = seq
         self.limits = limits
-        ended = {task.pos for task in tasks if task.state in TASK_TERMINAL}
-        self.remaining = list(graph.dep_counts)
-        for pos in ended:
-            if pos < len(graph.tasks):
-                for dependent in graph.dependents[pos]:
-                    self.remaining[dependent] -= 1
-        self.open = len(tasks) - len(ended)
-        self.ready: dict[int, None] = dict.fromkeys([task.pos for task in tasks if startable(task)])
+        self.remaining = remaining = list(graph.dep_counts)
+        self.ready: dict[int, None] = {}
         """Positions of tasks that may start now, in the order in which they became ready."""
+        self.open = len(tasks)
+        for task in tasks:
+            state = task.state
+            if state in TASK_TERMINAL:
+                self.open -= 1
+                if task.pos < len(graph.tasks):
+                    for dependent in graph.dependents[task.pos]:
+                        remaining[dependent] -= 1
+            elif state is TASK_READY and startable(task):
+                self.ready[task.pos] = None
         self.busy = sum(map(takes_slot, self._steps(tasks))) if graph.max_active_steps is not None else 0
         """Tasks that run, or that a poller may claim; counted only with ``max_active_steps``."""
         self.groups = NO_GROUPS if len(tasks) == len(graph.tasks) else restored_groups(graph, tasks, self.ready)

@@ -6,6 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -19,12 +20,12 @@ from turnout.model.names import split_task_id
 from turnout.model.reasons import RUN_TIMED_OUT
 from turnout.model.rows import TaskRow
 from turnout.model.run_machine import RunMachine
-from turnout.model.states import TaskState
+from turnout.model.states import RUN_RUNNING, RUN_TERMINAL, TaskState
 from turnout.orchestration.background import Background
 from turnout.orchestration.stages.stage import Stage, WorkQueue
 
 STUCK = "stuck"
-NO_REASONS: Mapping[Hashable, str] = {}
+NO_REASONS: Mapping[Hashable, str] = MappingProxyType({})
 
 
 class PendingResult(msgspec.Struct, frozen=True, gc=False):
@@ -115,64 +116,48 @@ def failure_site(error: BaseException) -> str:
     return f"{type(error).__name__}{where}"
 
 
-class ActiveRun:
+class ActiveRun(msgspec.Struct, eq=False):
     """A run that this orchestrator owns: its machine, what has come in for it, and where it is queued."""
 
-    __slots__ = (
-        "awaits_slots",
-        "busy",
-        "commands",
-        "dropped",
-        "ends_at",
-        "grace",
-        "has_lost_attempts",
-        "just_claimed",
-        "last_failure",
-        "machine",
-        "queued",
-        "queued_for",
-        "results",
-        "slots",
-        "stuck_timers",
-        "timer",
-        "wait_reasons",
-        "waiting_since",
-    )
+    machine: RunMachine
+    results: list[PendingResult] = []
+    """In order of arrival."""
+    commands: list[RunCommand] = []
+    queued: bool = False
+    """True if it is in the queue of a stage. A run is in one queue at a time, and in none while it is busy."""
+    busy: bool = False
+    """True if one of its transitions is in the ledger."""
+    just_claimed: bool = False
+    """True until the first transition after a claim, which resumes what an earlier owner left undone."""
+    grace: dict[tuple[int, int], float] = {}
+    """By position and attempt of what workers or pollers held when it was claimed: the ``boot_time`` until which it is
+    not lost because a lease is over."""
+    has_lost_attempts: bool = False
+    """True if an attempt of it was lost: some of its tasks may have to run exclusively."""
+    awaits_slots: bool = False
+    """True if it was claimed before its turn, for a command: nothing of it starts until it has its limits."""
+    slots: OwnedSlots | None = None
+    """The slots of its tasks; None before one of them needs any."""
+    dropped: bool = False
+    last_failure: str = ""
+    """Where its last transition raised; empty once one was applied."""
+    queued_for: set[Hashable] = set()
+    """Keys of the capacity queues that it is in."""
+    wait_reasons: Mapping[Hashable, str] = NO_REASONS
+    """By queue key: the reason last recorded for its waiting tasks. A queue without one: for capacity."""
+    waiting_since: dict[Hashable, float] = {}
+    """By queue key: since when it waits, which is its rank there until it gets a slot."""
+    timer: Any = None
+    stuck_timers: Sequence[asyncio.TimerHandle] = ()
+    """Those of the hooks that are called if it does not end in time."""
+    ends_at: float | None = None
+    """The monotonic time at which its timeout is over."""
 
-    def __init__(self, machine: RunMachine) -> None:
-        self.machine = machine
-        self.results: list[PendingResult] = []
-        """In order of arrival."""
-        self.commands: list[RunCommand] = []
-        self.queued = False
-        """True if it is in the queue of a stage. A run is in one queue at a time, and in none while it is busy."""
-        self.busy = False
-        """True if one of its transitions is in the ledger."""
-        self.just_claimed = False
-        """True until the first transition after a claim, which resumes what an earlier owner left undone."""
-        self.grace: dict[tuple[int, int], float] = {}
-        """By position and attempt of what workers or pollers held when it was claimed: the ``boot_time`` until which it
-        is not lost because a lease is over."""
-        self.has_lost_attempts = False
-        """True if an attempt of it was lost: some of its tasks may have to run exclusively."""
-        self.awaits_slots = False
-        """True if it was claimed before its turn, for a command: nothing of it starts until it has its limits."""
-        self.slots: OwnedSlots | None = None
-        """The slots of its tasks; None before one of them needs any."""
-        self.dropped = False
-        self.last_failure = ""
-        """Where its last transition raised; empty once one was applied."""
-        self.queued_for: set[Hashable] = set()
-        """Keys of the capacity queues that it is in."""
-        self.wait_reasons: Mapping[Hashable, str] = NO_REASONS
-        """By queue key: the reason last recorded for its waiting tasks. A queue without one: for capacity."""
-        self.waiting_since: dict[Hashable, float] = {}
-        """By queue key: since when it waits, which is its rank there until it gets a slot."""
-        self.timer: Any = None
-        self.stuck_timers: Sequence[asyncio.TimerHandle] = ()
-        """Those of the hooks that are called if it does not end in time."""
-        self.ends_at: float | None = None
-        """The monotonic time at which its timeout is over."""
+    @property
+    def begins_anew(self) -> bool:
+        """True if it is a run of a plain workflow that goes on, and nothing has come in for it."""
+        machine = self.machine
+        return machine.graph.plain and machine.row.state is RUN_RUNNING and not (self.results or self.commands)
 
     def is_repeated_failure(self, error: BaseException) -> bool:
         """True if the same exception was raised at the same line the time before."""
@@ -249,11 +234,12 @@ class ActiveRuns(Mapping[str, ActiveRun]):
     def release(self, owned: ActiveRun) -> None:
         """Stops driving a run: it has ended, or has another owner."""
         owned.dropped = True
-        if self._runs.get(owned.run_id) is owned:
-            del self._runs[owned.run_id]
-        ended = owned.machine.row.state.terminal
+        run_id = owned.machine.new.run_id
+        if self._runs.get(run_id) is owned:
+            del self._runs[run_id]
+        ended = owned.machine.row.state in RUN_TERMINAL
         if ended:
-            self._registry.forget(owned.run_id)
+            self._registry.forget(run_id)
         if owned.timer is not None:
             owned.timer.cancel()
         for timer in owned.stuck_timers:

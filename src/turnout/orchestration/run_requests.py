@@ -90,7 +90,9 @@ class RunRequests:
                 code="bad_priority",
                 field="priority",
             )
-        text = dump_output(dict(request.input), limit=self._max_output_bytes, what="input")
+        text = "{}"
+        if request.input:
+            text = dump_output(dict(request.input), limit=self._max_output_bytes, what="input")
         digest = ""
         if request.key is not None:
             checked_text(request.key, "key", longest=MAX_KEY_LENGTH)

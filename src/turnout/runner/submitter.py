@@ -113,12 +113,15 @@ class Submitter:
         options: Options = DEFAULTS,
     ) -> Submission:
         """Returns a checked submission; nothing is written yet."""
+        definition = self._defined(workflow)
+        return self._request(definition, definition.bind(*args, **kwargs), options)
+
+    def _defined(self, workflow: object) -> Definition:
         if not isinstance(workflow, Workflow):
             raise InvalidWorkflow(
                 f"{workflow!r} is not a workflow: decorate the function with @workflow", code="not_a_workflow"
             )
-        definition = self._define(workflow)
-        return self._request(definition, definition.bind(*args, **kwargs), options)
+        return self._define(workflow)
 
     def request_named(
         self, definition: Definition, input: Mapping[str, Any], options: Options = DEFAULTS, *, enqueue: bool = False
@@ -151,8 +154,8 @@ class Submitter:
         self, workflow: object, inputs: Iterable[Mapping[str, Any]], priority: int = 0
     ) -> list[Submission]:
         """Returns a checked submission for each input; nothing is written yet."""
-        options = Options(priority=priority)
-        return [self.request(workflow, (), input, options) for input in inputs]
+        options, definition = Options(priority=priority), self._defined(workflow)
+        return [self._request(definition, definition.bind(**input), options) for input in inputs]
 
     def submit(self, requests: Sequence[Submission], *, wait: bool = True) -> None:
         """Hands requests to the engine; ``accepted`` of each is resolved when it is durable. Above the high-water mark

@@ -11,6 +11,7 @@ from turnout.errors import WorkerInUse
 from turnout.model.rows import (
     Glance,
     HeldAttempt,
+    HistoryRow,
     Holder,
     Lease,
     LoadedRun,
@@ -21,11 +22,14 @@ from turnout.model.rows import (
     StoredRun,
     TaskRow,
 )
-from turnout.store.database import Database, Execute, json_list
+from turnout.store.database import Database, Execute, Rows, json_list, json_text
 from turnout.store.row_codec import RUN_COLUMNS, TASK_COLUMNS, canonical, stored_run, task_row
 
 FIRST_EPOCH = 1
 """The epoch that the first claim gives to a run which was stored without an owner."""
+NO_POSITIONS: frozenset[int] = frozenset()
+_STARTED = ("pending", "running", 0, None)
+"""The move of a pending run that gets its first owner."""
 
 
 class Ownership:
@@ -146,7 +150,7 @@ class Ownership:
                 found = execute("claimable_runs_or_versions", workflows=names, versions=wanted, limit=limit)
             else:
                 found = execute("claimable_runs", workflows=names, limit=limit)
-            return _take(execute, session_id, [row[0] for row in found], inline)
+            return _take(execute, session_id, found, inline)
 
     def unclaimed_versions(self, workflows: Sequence[str]) -> list[str]:
         return sorted(row[0] for row in self._database.read("unclaimed_versions", workflows=json_list(workflows)))
@@ -157,7 +161,7 @@ class Ownership:
             return []
         with self._database.transaction() as execute:
             found = execute("claimable_listed", ids=json_list(known), session=session_id)
-            return _take(execute, session_id, [row[0] for row in found], inline)
+            return _take(execute, session_id, found, inline)
 
     def run_numbers(self, run_ids: Sequence[str]) -> dict[str, int]:
         wanted = json_list(sorted(run_ids))
@@ -191,39 +195,65 @@ def _release(execute: Execute) -> None:
         execute("release_runs", ids=json_list(freed))
 
 
-def _take(execute: Execute, session_id: str, run_ids: list[str], inline: int) -> list[LoadedRun]:
-    """Claims these locked runs under a new epoch. The tasks are fenced before they are read."""
-    if not run_ids or not execute("session_stands", id=session_id):
+def _take(execute: Execute, session_id: str, found: Rows, inline: int) -> list[LoadedRun]:
+    """Claims these locked runs under a new epoch; each has its seq if it is pending.
+
+    Tasks that an earlier owner may still change are fenced before they are read. Those of a run that had no owner
+    before have the epoch of its first owner already."""
+    if not found or not execute("session_stands", id=session_id):
         return []
-    ids = json_list(sorted(run_ids))
-    execute("record_start", ids=ids)
+    for seq, pending in _by_seq(found).items():
+        execute("record_start", ids=json_list(pending), seq=seq, moves=json_text([HistoryRow(seq, -1, *_STARTED)]))
+    ids = json_list(sorted(row[0] for row in found))
     rows = execute("take_runs", ids=ids, session=session_id)
     taken = [(stored_run(row), row[RUN_COLUMNS]) for row in rows]
     active = {str(row[0]): max(row[RUN_COLUMNS + 1], 0.0) for row in rows}
     taken.sort(key=lambda each: (-each[0].new.priority, each[1], each[0].new.run_id))
-    execute("fence_tasks", ids=ids)
+    owned_before = [run.new.run_id for run, _ in taken if run.epoch > FIRST_EPOCH]
+    if owned_before:
+        execute("fence_tasks", ids=json_list(sorted(owned_before)))
     specs = dict(execute("specs", versions=json_list(sorted({run.new.version for run, _ in taken}))))
-    tasks: dict[str, list[TaskRow]] = {run_id: [] for run_id in run_ids}
+    tasks: dict[str, list[TaskRow]] = {row[0]: [] for row in found}
     large: dict[str, set[int]] = {}
+    # Tasks that wait are equal in all runs of a version, and one row stands for them.
+    known: dict[tuple[Any, ...], TaskRow] = {}
+    epochs = {run.new.run_id: run.epoch for run, _ in taken}
+    unfenced: set[str] = set()
     for row in execute("claimed_tasks", ids=ids, inline=inline):
-        tasks[row[0]].append(task_row(row))
+        image = row[1:TASK_COLUMNS]
+        task = known.get(image)
+        if task is None:
+            task = known[image] = task_row(row)
+        tasks[row[0]].append(task)
         if row[TASK_COLUMNS]:
             large.setdefault(row[0], set()).add(row[1])
+        if row[TASK_COLUMNS + 1] != epochs[row[0]]:
+            unfenced.add(row[0])
+    if unfenced:  # stored by a version that left it to the first claim; no earlier owner can have changed them
+        execute("fence_tasks", ids=json_list(sorted(unfenced)))
     return [
         LoadedRun(
             run=run,
             spec=specs.get(run.new.version, ""),
             tasks=tasks[run.new.run_id],
-            large=frozenset(large.get(run.new.run_id, ())),
+            large=frozenset(large[run.new.run_id]) if run.new.run_id in large else NO_POSITIONS,
             active=active[run.new.run_id],
         )
-        for run in _with_last_seqs(execute, [run for run, _ in taken])
+        for run in _with_last_seqs(execute, [run for run, _ in taken], owned_before)
     ]
 
 
-def _with_last_seqs(execute: Execute, runs: list[StoredRun]) -> list[StoredRun]:
+def _by_seq(found: Rows) -> dict[int, list[str]]:
+    """Returns the ids of pending runs by the seq of their next move, which is the same for nearly all of them."""
+    pending: dict[int, list[str]] = {}
+    for run_id, seq in found:
+        if seq is not None:
+            pending.setdefault(seq + 1, []).append(run_id)
+    return pending
+
+
+def _with_last_seqs(execute: Execute, runs: list[StoredRun], owned_before: list[str]) -> list[StoredRun]:
     """Returns the runs with the highest sequence number of each. The row of one that had no owner before has it."""
-    owned_before = [run.new.run_id for run in runs if run.epoch > FIRST_EPOCH]
     if not owned_before:
         return runs
     last: dict[str, int] = dict(execute("last_seqs", ids=json_list(owned_before)))

@@ -85,12 +85,13 @@ class Commits:
     def _on_outcomes(self, batch: list[PendingCommit], outcomes: Sequence[WriteOutcome]) -> None:
         dispatches: dict[str, list[TaskReadyEvent]] = {}
         durable: list[PendingResult] = []
+        shadowing = self._dispatcher.has_shadows
         for pending, outcome in self.yielding(list(zip(batch, outcomes, strict=True))):
             pending.owned.busy = False
             try:
                 if outcome.applied:
                     durable += pending.results
-                    self._applied(pending, dispatches)
+                    self._applied(pending, dispatches, shadowing=shadowing)
                 else:
                     self._not_applied(pending, outcome)
             except Exception as error:
@@ -114,10 +115,10 @@ class Commits:
             self._spawn(self._claims.reload(owned))
 
     # -- applied ------------------------------------------------------------------------------------------------
-    def _applied(self, pending: PendingCommit, dispatches: dict[str, list[TaskReadyEvent]]) -> None:
+    def _applied(self, pending: PendingCommit, dispatches: dict[str, list[TaskReadyEvent]], *, shadowing: bool) -> None:
         owned, transition = pending.owned, pending.transition
         machine = owned.machine
-        shadowing = self._dispatcher.has_shadows
+        graph = machine.graph
         machine.apply(transition)
         if pending.submission is not None:
             self._replies.inserted(pending, pending.submission)
@@ -136,14 +137,14 @@ class Commits:
             self._set_timers(owned, transition)
         for pos in pending.to_cancel:
             self._cancel_attempt(owned, pos)
-        if machine.graph.children:
+        if graph.children:
             self._children.applied(owned, transition, pending.commands)
         else:
             for command in pending.commands:
                 command.acknowledge()
-        if machine.graph.has_limits:
+        if graph.has_limits:
             self._limits.applied(owned, transition)
-        if machine.graph.hooks:
+        if graph.hooks:
             self._warn_of_hooks(owned, transition)
         self._advance(owned, transition)
         owned.last_failure = ""

@@ -31,7 +31,8 @@ class Throttle:
 
     def __init__(self, high_water: int) -> None:
         self._high_water = high_water
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._under_way = 0
         self._done = 0
         self._since = time.monotonic()
@@ -60,7 +61,7 @@ class Throttle:
 
     def settled(self, _: Reply[Any]) -> None:
         """Called when a submission was accepted or refused."""
-        with self._changed:
+        with self._lock:
             self._under_way -= 1
             self._done += 1
             if self._under_way == self._high_water - 1:
@@ -145,12 +146,14 @@ class SubmissionReplies:
 
     def inserted(self, pending: PendingCommit, submission: Submission) -> None:
         """Called when the run is durable."""
+        run_id, new = submission.new.run_id, submission.new
         self._submissions.answered(submission)
-        if submission.new.parent_run is None:
-            self._waiters.add(submission.new.run_id, submission.final)
-        submission.accept(submission.new.run_id)
-        if self._runs.get(submission.new.run_id) is not None:
-            self._timers.deadline(pending.owned, 0.0)
+        if new.parent_run is None:
+            self._waiters.add(run_id, submission.final)
+        submission.accept(run_id)
+        if self._runs.get(run_id) is not None:
+            if new.timeout is not None:
+                self._timers.deadline(pending.owned, 0.0)
             if pending.owned.machine.graph.stuck_hooks:
                 self._timers.stuck(pending.owned, 0.0)
         elif submission.limits:

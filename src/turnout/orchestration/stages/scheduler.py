@@ -26,6 +26,7 @@ from turnout.orchestration.messages import PendingCommit, error_of, given_up
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.stages.commands import Commands, Withdrawal
 from turnout.orchestration.stages.commits import Commits
+from turnout.orchestration.stages.first_starts import FirstStarts
 from turnout.orchestration.stages.results import ResultCheck
 from turnout.orchestration.stages.task_starter import TaskStarter
 
@@ -65,20 +66,23 @@ class Scheduler:
 
     async def process(self, runs: list[ActiveRun]) -> None:
         batch: list[PendingCommit] = []
+        starts = FirstStarts(self._starter, time.time())
         for owned in self._commits.yielding(runs):
             owned.queued = False
             if not (owned.busy or owned.dropped):
-                pending = self._guarded_transition(owned)
+                pending = self._guarded_transition(owned, starts)
                 if pending is not None:
                     owned.busy = True
                     batch.append(pending)
         if batch:
             await self._commits.write(batch)
 
-    def _guarded_transition(self, owned: ActiveRun) -> PendingCommit | None:
+    def _guarded_transition(self, owned: ActiveRun, starts: FirstStarts) -> PendingCommit | None:
         """Keeps a failure to its run: its reservations are released, and the others of the batch go on."""
         events: list[tuple[str, TaskReadyEvent]] = []
         try:
+            if owned.just_claimed and owned.begins_anew:
+                return self._first_transition(owned, starts, events)
             return self._transition(owned, events)
         except Exception as error:
             self._commits.release(events)
@@ -108,6 +112,15 @@ class Scheduler:
         self._background.later(0.0, lambda: self._runs.enqueue(owned))
         return None
 
+    @staticmethod
+    def _first_transition(
+        owned: ActiveRun, starts: FirstStarts, events: list[tuple[str, TaskReadyEvent]]
+    ) -> PendingCommit | None:
+        """Begins a run that was claimed and has nothing to resume."""
+        transition, write = starts.begin(owned, events, Transition.write)
+        owned.just_claimed = False
+        return None if transition.empty else PendingCommit(owned, transition, write, events)
+
     def _transition(self, owned: ActiveRun, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit | None:
         transition = Transition(owned.machine, time.time(), random.random)
         results, commands = owned.results, owned.commands
@@ -129,7 +142,10 @@ class Scheduler:
         to_cancel = self._resume_claimed(owned, transition) if owned.just_claimed else []
         if commands:
             to_cancel += self._apply_commands(transition, commands)
-        if not deferred:
+        machine = owned.machine
+        # Most results of a plain workflow's last tasks leave nothing to start.
+        startable = transition.due or transition.has_ready or machine.ready or not machine.graph.plain
+        if startable and not deferred:
             self._starter.start_ready(owned, transition, events)
         transition.finish()
         owned.results = [] if results is owned.results else owned.results[len(results) :]

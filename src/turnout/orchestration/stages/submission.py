@@ -14,6 +14,7 @@ from turnout.errors import StoreError
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.reasons import LIMIT
+from turnout.model.rows import RunWrite
 from turnout.model.run_machine import RunMachine
 from turnout.model.transition import Transition
 from turnout.orchestration.active_runs import ActiveRun, ActiveRuns
@@ -24,6 +25,7 @@ from turnout.orchestration.messages import PendingCommit, Submission
 from turnout.orchestration.session import OrchestratorSession
 from turnout.orchestration.settings import EngineSettings
 from turnout.orchestration.stages.commits import Commits
+from turnout.orchestration.stages.first_starts import FirstStarts
 from turnout.orchestration.stages.pending_submissions import PendingSubmissions, not_started
 from turnout.orchestration.stages.task_starter import TaskStarter
 
@@ -87,23 +89,24 @@ class SubmissionStage:
                 for submission in not_started(submissions):
                     if submission.graph.version == graph.version:
                         submission.refuse(error)
+        starts = FirstStarts(self._starter, time.time())
         batch = [
             pending
             for submission in not_started(submissions)
-            if (pending := self._guarded_insert(submission)) is not None
+            if (pending := self._guarded_insert(submission, starts)) is not None
         ]
         if batch:
             await self._commits.write(batch)
 
-    def _guarded_insert(self, submission: Submission) -> PendingCommit | None:
+    def _guarded_insert(self, submission: Submission, starts: FirstStarts) -> PendingCommit | None:
         """Keeps a failure to its submission."""
-        if submission.new.run_id in self._runs:
+        if self._runs.get(submission.new.run_id) is not None:
             # A child run's id is known beforehand, so it may have been claimed while its submission waited.
             submission.accept(submission.new.run_id)
             return None
         events: list[tuple[str, TaskReadyEvent]] = []
         try:
-            return self._insert(submission, events)
+            return self._insert(submission, starts, events)
         except Exception as error:
             log.exception("run %s could not be admitted", submission.new.run_id)
             self._runs.discard(submission.new.run_id)
@@ -111,30 +114,33 @@ class SubmissionStage:
             submission.refuse(error)
             return None
 
-    def _insert(self, submission: Submission, events: list[tuple[str, TaskReadyEvent]]) -> PendingCommit:
-        settings = self._settings
-        machine = RunMachine.create(submission.graph, submission.new, settings.limits, submission.reuse)
+    def _insert(
+        self, submission: Submission, starts: FirstStarts, events: list[tuple[str, TaskReadyEvent]]
+    ) -> PendingCommit:
+        settings, new = self._settings, submission.new
+        machine = RunMachine.create(submission.graph, new, settings.limits, submission.reuse)
         submission.insert_started = True
         owned = ActiveRun(machine)
         owned.busy = True
-        transition = Transition(machine, time.time(), random.random)
-        child = submission.new.parent_run is not None
-        room = len(self._runs) < settings.max_owned_runs or (child and self._children.may_exceed(submission.new))
+        child = new.parent_run is not None
+        room = len(self._runs) < settings.max_owned_runs or (child and self._children.may_exceed(new))
         # Without the code for it the run is stored unowned, for an orchestrator that has it.
         mine = (
             room
             and not submission.unowned
             and not submission.limits
             and self._session.may_start
-            and self._registry.spec_of(submission.new.workflow) is not None
+            and self._registry.spec_of(new.workflow) is not None
         )
         if mine:
             self._runs.add(owned)
-            transition.begin()
-            self._starter.start_ready(owned, transition, events)
-            transition.finish()
-        write = transition.insert(self._session.id if mine else None, LIMIT if submission.limits else None)
-        write.limits = submission.limits
-        pending = PendingCommit(owned, transition, write, events, submission=submission)
+            transition, write = starts.begin(owned, events, self._owned)
+        else:
+            transition = Transition(machine, starts.now, random.random)
+            write = transition.insert(None, LIMIT if submission.limits else None)
+            write.limits = submission.limits
         self._submissions.inserting(submission)
-        return pending
+        return PendingCommit(owned, transition, write, events, submission=submission)
+
+    def _owned(self, transition: Transition) -> RunWrite:
+        return transition.insert(self._session.id)

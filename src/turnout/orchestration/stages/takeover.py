@@ -17,7 +17,7 @@ from turnout.model.graph import Graph
 from turnout.model.groups import wanted_outputs
 from turnout.model.rows import Holder, LoadedRun, TaskRow
 from turnout.model.run_machine import RunMachine
-from turnout.model.states import TaskState
+from turnout.model.states import TASK_PENDING, TASK_READY, TASK_RUNNING
 from turnout.model.verdict import Limits
 from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, PendingResult, RunTimers, failure_site
 from turnout.orchestration.background import Background
@@ -78,7 +78,7 @@ class Takeover:
         """Becomes the driver of runs that the store has just given to this session."""
         if not claimed:
             return
-        held = {row.holder for run in claimed for row in run.tasks if row.state is TaskState.RUNNING and row.holder}
+        held = {row.holder for run in claimed for row in run.tasks if row.state is TASK_RUNNING and row.holder}
         held -= {self._session.id, CHILD}
         holders = await self._background.in_thread(self._store.holders, sorted(held)) if held else {}
         complete: list[LoadedRun] = []
@@ -158,14 +158,20 @@ class Takeover:
         if run.new.run_id in gated:
             owned.awaits_slots = True
             self._runs.gated.add(run.new.run_id)
-        owned.has_lost_attempts = any(row.losses for row in loaded.tasks)
+        graph = machine.graph
         for row in loaded.tasks:
-            if row.state is TaskState.RUNNING and row.pos not in machine.graph.mapped:
+            if row.state is TASK_PENDING:
+                continue
+            if row.losses:
+                owned.has_lost_attempts = True
+            if row.state is TASK_RUNNING and row.pos not in graph.mapped:
                 self._check_holder(owned, row, holders, in_flight)
-            elif row.state is TaskState.READY and row.retry_in:
+            elif row.state is TASK_READY and row.retry_in:
                 self._timers.retry(owned, row)
-        self._timers.deadline(owned, run.age if not machine.graph.run_limits else loaded.active)
-        self._timers.stuck(owned, run.age)
+        if run.new.timeout is not None:
+            self._timers.deadline(owned, run.age if not graph.run_limits else loaded.active)
+        if graph.stuck_hooks:
+            self._timers.stuck(owned, run.age)
         self._runs.enqueue(owned)
 
     def _check_holder(

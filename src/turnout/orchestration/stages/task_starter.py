@@ -9,6 +9,7 @@ from turnout.contracts.dispatcher import Dispatcher
 from turnout.model.breaker import BreakerState
 from turnout.model.children import is_child
 from turnout.model.events import DispatchDecision, TaskReadyEvent
+from turnout.model.first_transition import FirstTransition
 from turnout.model.graph import Graph
 from turnout.model.groups import startable
 from turnout.model.reasons import LIMIT, MAX_ACTIVE_STEPS, NO_CAPACITY, WAITING_TO_RUN_ALONE
@@ -74,6 +75,25 @@ class TaskStarter:
             self._start_due(machine, transition, events)
         if not machine.graph.plain or transition.due or transition.has_ready or machine.ready:
             self._start_waiting(owned, transition, events)
+
+    def repeat(self, owned: ActiveRun, first: FirstTransition, events: list[tuple[str, TaskReadyEvent]]) -> bool:
+        """Reserves the slots of a run that begins as another one did, and appends its attempts to ``events``. False if
+        it is to begin by itself: something of it differs, or a slot is not free."""
+        dispatcher, machine = self._dispatcher, owned.machine
+        if self._polled is None or self._polled or dispatcher.assigners or not self._session.may_start:
+            return False
+        if owned.awaits_slots or owned.waiting_since or owned.has_lost_attempts:
+            return False
+        graph, new = machine.graph, machine.new
+        for start in first.starts:
+            decision = dispatcher.decide(graph.tasks[start.row.pos], graph.spec, new.run_id, new.input)
+            key, body = decision.executor_key, start.event.body
+            if not start.is_by(decision) or self._capacity_queue.has(key) or not dispatcher.reserve(key, body=body):
+                self._reservations.release(events)
+                events.clear()
+                return False
+            events.append((key, first.event(start, machine)))
+        return True
 
     def _start_due(self, machine: RunMachine, transition: Transition, events: list[tuple[str, TaskReadyEvent]]) -> None:
         """Starts tasks that become ready in this transition, until one finds no slot or others wait for one."""

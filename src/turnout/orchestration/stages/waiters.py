@@ -32,8 +32,9 @@ class Waiters:
         for owned in batch:
             machine = owned.machine
             self._runs.release(owned)
-            stored = StoredRun(new=machine.new, row=machine.row, owner=None, epoch=machine.epoch, seq=machine.seq)
-            self._resolve(owned.run_id, FinishedRun(stored, machine))
+            if machine.new.run_id in self._replies:
+                stored = StoredRun(new=machine.new, row=machine.row, owner=None, epoch=machine.epoch, seq=machine.seq)
+                self._resolve(machine.new.run_id, FinishedRun(stored, machine))
         if self._claims.may_have_more and len(self._runs) <= self._max_owned_runs // 2:
             self._claims.request()
 

@@ -116,10 +116,11 @@ def statements_of(writes: Sequence[RunWrite]) -> list[Statement]:
     whole: list[RunWrite] = []
     steps: list[RunWrite] = []
     rows: list[Row] = []
+    known: dict[int, Row] = {}
     for write in writes:
         if write.insert is not None:
             inserts.append(write)
-        elif (narrow := _narrow_rows(write)) is None:
+        elif (narrow := _narrow_rows(write, known)) is None:
             whole.append(write)
         else:
             steps.append(write)
@@ -136,20 +137,26 @@ def statements_of(writes: Sequence[RunWrite]) -> list[Statement]:
     return statements
 
 
-def _narrow_rows(write: RunWrite) -> list[Row] | None:
-    """Returns the rows of ``update_steps``; None if the write changes more than these have."""
+def _narrow_rows(write: RunWrite, known: dict[int, Row]) -> list[Row] | None:
+    """Returns the rows of ``update_steps``; None if the write changes more than these have. Starts that were seen
+    before are ``known``: runs that begin together share their rows."""
     if write.items or write.inbox_done or write.commands_done or write.answer is not None:
         return None
     run_id, epoch = write.run_id, write.epoch
     rows: list[Row] = []
     for task in write.tasks:
+        start = known.get(id(task))
+        if start is not None:
+            rows.append((run_id, epoch, *start))
+            continue
         image = astuple(task)
         if completes(task) and COMPLETED.fits(image):
             pos, attempt, *end = COMPLETED.values(image)
             rows.append((run_id, epoch, pos, "running", attempt, None, None, None, None, *end))
         elif starts(task) and STARTED.fits(image):
-            *start, seq = STARTED.values(image)
-            rows.append((run_id, epoch, *start, None, None, None, seq))
+            *begin, seq = STARTED.values(image)
+            start = known[id(task)] = (*begin, None, None, None, seq)
+            rows.append((run_id, epoch, *start))
         else:
             return None
     return rows
@@ -177,17 +184,24 @@ def _inserts(writes: Iterable[RunWrite]) -> Statement:
     waiting: list[Row] = []
     begun: list[Row] = []
     whole: list[dict[str, Any]] = []
+    # Runs that begin together share their rows.
+    known: dict[int, tuple[list[Row], Row]] = {}
     for write in ordered:
         others: list[TaskRow] = []
         run_id, epoch = write.run_id, write.task_epoch
         for task in write.tasks:
-            image = astuple(task)
-            if WAITING.fits(image):
-                waiting.append((run_id, epoch, *WAITING.values(image)))
-            elif BEGUN.fits(image):
-                begun.append((run_id, epoch, *BEGUN.values(image)))
-            else:
-                others.append(task)
+            found = known.get(id(task))
+            if found is None:
+                image = astuple(task)
+                if WAITING.fits(image):
+                    found = waiting, WAITING.values(image)
+                elif BEGUN.fits(image):
+                    found = begun, BEGUN.values(image)
+                else:
+                    others.append(task)
+                    continue
+                known[id(task)] = found
+            found[0].append((run_id, epoch, *found[1]))
         if others or write.answer is not None:
             whole.append({"run_id": run_id, "epoch": epoch, "tasks": others, "answer": write.answer})
     params = {

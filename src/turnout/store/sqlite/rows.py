@@ -30,51 +30,66 @@ _encode = msgspec.json.Encoder().encode
 
 
 def new_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
-    waiting: list[Values] = []
-    begun: list[Values] = []
-    others: list[Values] = []
+    blocks: Blocks = {"insert_waiting": [], "insert_begun": [], "insert_tasks": []}
+    # Runs that begin together share their rows.
+    known: dict[int, tuple[list[Values], Values]] = {}
     for write in writes:
         run_id, epoch = write.run_id, write.task_epoch
         for task in write.tasks:
-            image = astuple(task)
-            if WAITING.fits(image):
-                waiting.append((run_id, epoch, *WAITING.values(image)))
-            elif BEGUN.fits(image):
-                pos, name, priority, state, *begin = BEGUN.values(image)
-                begun.append((run_id, epoch, pos, name, priority, _PLAIN[state], *_plain(begin)))
-            else:
-                others.append(_whole(run_id, epoch, task, now))
-    return {"insert_waiting": waiting, "insert_begun": begun, "insert_tasks": others}
+            found = known.get(id(task))
+            if found is None:
+                block, values = _new_task(task, now)
+                found = known[id(task)] = blocks[block], values
+            found[0].append((run_id, epoch, *found[1]))
+    return blocks
+
+
+def _new_task(task: TaskRow, now: float) -> tuple[str, Values]:
+    """Returns the statement that inserts this row, and its values behind the run's id and epoch."""
+    image = astuple(task)
+    if WAITING.fits(image):
+        return "insert_waiting", WAITING.values(image)
+    if BEGUN.fits(image):
+        pos, name, priority, state, *begin = BEGUN.values(image)
+        return "insert_begun", (pos, name, priority, _PLAIN[state], *_plain(begin))
+    return "insert_tasks", _whole(task, now)
 
 
 def added_items(writes: Sequence[RunWrite], now: float) -> list[Values]:
-    return [_whole(write.run_id, write.epoch, row, now) for write in writes for row in write.items]
+    return [(write.run_id, write.epoch, *_whole(row, now)) for write in writes for row in write.items]
 
 
 def changed_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
     started: list[Values] = []
     completed: list[Values] = []
     others: list[Values] = []
+    # Runs that begin together share their rows.
+    known: dict[int, Values] = {}
     for write in writes:
         run_id, epoch = write.run_id, write.epoch
         for task in write.tasks:
+            start = known.get(id(task))
+            if start is not None:
+                started.append((run_id, epoch, *start))
+                continue
             image = astuple(task)
             if task.state is TASK_COMPLETED and completes(task) and COMPLETED.fits(image):
                 completed.append((run_id, epoch, *COMPLETED.values(image)))
             elif starts(task) and STARTED.fits(image):
-                pos, was, *start = STARTED.values(image)
-                started.append((run_id, epoch, pos, _PLAIN[was], *start))
+                pos, was, *begin = STARTED.values(image)
+                start = known[id(task)] = (pos, _PLAIN[was], *begin)
+                started.append((run_id, epoch, *start))
             else:
-                others.append(_whole(run_id, epoch, task, now))
+                others.append((run_id, epoch, *_whole(task, now)))
     return {"start_tasks": started, "complete_tasks": completed, "update_tasks": others}
 
 
-def _whole(run_id: str, epoch: int, task: TaskRow, now: float) -> Values:
-    """Returns a TaskRow's fields in their order, behind the run's id and epoch."""
+def _whole(task: TaskRow, now: float) -> Values:
+    """Returns a TaskRow's fields in their order."""
     if task.retry_in is not None or task.labels is not None or task.error is not None:
         task = _storable(task, now)
     pos, state, was, *rest = astuple(task)
-    return (run_id, epoch, pos, _PLAIN[state], _PLAIN[was], *_plain(rest))
+    return (pos, _PLAIN[state], _PLAIN[was], *_plain(rest))
 
 
 def _storable(task: TaskRow, now: float) -> TaskRow:
@@ -88,7 +103,6 @@ def _storable(task: TaskRow, now: float) -> TaskRow:
 def new_run(write: RunWrite, now: float) -> Values:
     new, run = write.insert, write.run
     assert new is not None and run is not None
-    owner = None if run.state in RUN_TERMINAL else write.owner
     return (
         write.run_id,
         new.workflow,
@@ -103,16 +117,34 @@ def new_run(write: RunWrite, now: float) -> Values:
         now,
         new.parent_attempt,
         new.depth,
-        *_plain((owner, new.key, new.timeout, run.reason, _error(run.error))),
-        *_plain((new.rerun_of, new.parent_run, new.parent_pos, run.started_at, run.finished_at, new.origin)),
+        "" if write.owner is None or run.state in RUN_TERMINAL else write.owner,
+        "" if new.key is None else new.key,
+        "" if new.timeout is None else new.timeout,
+        "" if run.reason is None else run.reason,
+        "" if run.error is None else _error(run.error),
+        "" if new.rerun_of is None else new.rerun_of,
+        "" if new.parent_run is None else new.parent_run,
+        "" if new.parent_pos is None else new.parent_pos,
+        "" if run.started_at is None else run.started_at,
+        "" if run.finished_at is None else run.finished_at,
+        "" if new.origin is None else new.origin,
     )
 
 
 def changed_run(write: RunWrite) -> Values:
     run = write.run
     assert run is not None and run.was is not None
-    image = _plain((run.reason, _error(run.error), run.started_at, run.finished_at))
-    return (write.run_id, write.epoch, _PLAIN[run.was], _PLAIN[run.state], *image, last_seq(write))
+    return (
+        write.run_id,
+        write.epoch,
+        _PLAIN[run.was],
+        _PLAIN[run.state],
+        "" if run.reason is None else run.reason,
+        "" if run.error is None else _error(run.error),
+        "" if run.started_at is None else run.started_at,
+        "" if run.finished_at is None else run.finished_at,
+        last_seq(write),
+    )
 
 
 def history(writes: Sequence[RunWrite]) -> list[Values]:

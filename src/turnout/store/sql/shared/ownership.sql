@@ -140,7 +140,7 @@ where owner is null and state in ('pending', 'running', 'paused', 'cancelling') 
 limit 1
 
 -- name: claimable_runs
-select id from run /*sqlite indexed by run_unowned */
+select id, case when state = 'pending' then seq end from run /*sqlite indexed by run_unowned */
 where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
     and workflow in {workflows}
 order by priority desc, submitted_at, id
@@ -153,7 +153,7 @@ where owner is null and state in ('pending', 'running', 'paused', 'cancelling') 
     and workflow not in {workflows}
 
 -- name: claimable_runs_or_versions
-select id from run /*sqlite indexed by run_unowned */
+select id, case when state = 'pending' then seq end from run /*sqlite indexed by run_unowned */
 where owner is null and state in ('pending', 'running', 'paused', 'cancelling') and (state <> 'pending' or coalesce(reason, '') <> 'limit')
     and (workflow in {workflows} or version in {versions})
 order by priority desc, submitted_at, id
@@ -161,17 +161,17 @@ limit :limit
 /*pg for update of run skip locked */
 
 -- name: claimable_listed
-select id from run
+select id, case when state = 'pending' then seq end from run
 where id in {ids uuid} and state in ('pending', 'running', 'paused', 'cancelling') and (owner is null or owner = :session)
 order by id
 /*pg for update of run */
 
 -- name: record_start
+-- The move of locked runs that were pending. It is made from what was read with the lock: a look at each run that is
+-- pending would let PostgreSQL join the whole index of pending runs with the ids.
 insert into history_commit (run_id, seq, at, moves)
-select id, seq + 1, :now,
-    /*pg json_build_array(json_build_array(seq + 1, -1, 'pending', 'running', 0, null))::text */
-    /*sqlite json_array(json_array(seq + 1, -1, 'pending', 'running', 0, null)) */
-from run where id in {ids uuid} and state = 'pending'
+/*pg select v::uuid, :seq, :now, :moves from json_array_elements_text(:ids::json) v */
+/*sqlite select value, :seq, :now, :moves from json_each(:ids) */
 
 -- name: take_runs
 update run set
@@ -195,7 +195,6 @@ update task set epoch = (select run.epoch from run where run.id = task.run_id),
     lease_until = case when state = 'running' and lease_until is null then (select :lease_now + session.lease
         from session where session.id = task.holder and session.kind = 'worker') else lease_until end
 where run_id in {ids uuid} and state in ('pending', 'ready', 'running')
-    -- The tasks of a run that had no owner before have the first owner's epoch already.
     and epoch <> (select run.epoch from run where run.id = task.run_id)
 
 -- name: last_seqs
@@ -209,6 +208,6 @@ select version, spec from workflow where version in {versions}
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
     case when length(output) <= :inline then output end, error, dispatched_at, started_at, finished_at, seq, memo,
-    item_of, item_index, coalesce(length(output) > :inline, false)
+    item_of, item_index, coalesce(length(output) > :inline, false), epoch
 from task where run_id in {ids uuid}
 order by run_id, pos
