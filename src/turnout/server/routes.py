@@ -26,8 +26,8 @@ class DescribedRoutes(Litestar):
 
 
 class ServedRoutes(DescribedRoutes):
-    """The application whose routes are prepared by the first request for each: all of them would take a fifth of the time
-    of a start. Those for OPTIONS, which the gateway refuses, are left out."""
+    """The application whose routes are prepared by the first request for each. To prepare all of them would take a
+    fifth of the time of a start. Those for OPTIONS, which the gateway refuses, are left out."""
 
     def register(self, value: ControllerRouterHandler) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         for route in Router.register(self, value):
