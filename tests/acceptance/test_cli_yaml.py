@@ -87,6 +87,17 @@ def test_a_folder_stands_for_its_files_and_their_base(project: Project) -> None:
     assert {finding["code"] for each in done.json for finding in each["findings"]} <= set(FINDING_CODES)
 
 
+def test_a_warning_is_printed_with_its_own_workflow_only(project: Project) -> None:
+    folder = project.folder / "selectors"
+    folder.mkdir()
+    (folder / "gpu.yaml").write_text("worker_selector: {gpu: 'true'}\nsteps: [make]\n")
+    (folder / "other.yaml").write_text("steps: [make]\n")
+    [done] = project.run_all([["validate", "selectors", "--json"]])
+    gpu, other = done.json
+    assert any("no hub is configured" in each for each in gpu["warnings"])
+    assert not any("no hub is configured" in each for each in other["warnings"])
+
+
 def test_json_has_the_workflows_and_the_findings(project: Project) -> None:
     [done] = project.run_all([["validate", "alone/good.yaml", "--json"]])
     main, sub = done.json

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,13 +20,16 @@ from turnout.model.extras import optional_packages
 from turnout.runner.config import Config
 from turnout.runner.core import Core
 from turnout.runner.server_settings import SERVER, ServerSettings
+from turnout.server.bind import check_bind, open_socket
+from turnout.server.first_token import make_first_token, token_file
 
-with optional_packages():
-    from turnout.server.bind import check_bind, open_socket
+if TYPE_CHECKING:
     from turnout.server.context import ServerContext
-    from turnout.server.dev_token import dev_token
-    from turnout.server.first_token import make_first_token, token_file
-    from turnout.server.service import ApiServer, served
+    from turnout.server.service import ApiServer
+
+PACKAGES = ("litestar", "uvicorn")
+"""What the API is made with, beside what every orchestrator needs."""
+APPLICATION = "turnout.server.service"
 
 
 class ApiProcess:
@@ -48,7 +54,10 @@ class ApiProcess:
         settings = msgspec.structs.replace(config.server, **given)
         settings.check(SERVER)
         check_bind(settings, tokens=True)
+        _check_packages()
         listener = open_socket(settings)
+        # The database is opened meanwhile, which mostly waits.
+        threading.Thread(target=_import_application, name="turnout-import", daemon=True).start()
         try:
             yield cls(settings, listener, config.root, link=link)
         finally:
@@ -57,6 +66,9 @@ class ApiProcess:
     @contextmanager
     def served(self, core: Core) -> Iterator[ApiServer]:
         """Serves the API of this orchestrator while the block runs."""
+        from turnout.server.context import ServerContext
+        from turnout.server.service import served
+
         context = ServerContext(core, self._settings)
         with ExitStack() as stack:
             stack.callback(context.close)
@@ -72,6 +84,8 @@ class ApiProcess:
     @contextmanager
     def _sign_in_code(self, context: ServerContext) -> Iterator[str]:
         """Yields the code of a link that signs in as an admin; its token ends with the process."""
+        from turnout.server.dev_token import dev_token
+
         lifetime = seconds(self._settings.session_lifetime)
         with dev_token(context.store, context.core.engine.session.id, lifetime) as token:
             yield context.access.new_code(token)
@@ -92,3 +106,17 @@ class ApiProcess:
 def print_link(link: str) -> None:
     """Prints the link of ``turnout dev``."""
     print_line(f"sign in, once: {link}", to=sys.stderr)
+
+
+def _check_packages() -> None:
+    """Raises MissingExtra, before the database is touched, if the packages of the API are not installed."""
+    with optional_packages():
+        for package in PACKAGES:
+            if find_spec(package) is None:
+                raise ModuleNotFoundError(name=package)
+
+
+def _import_application() -> None:
+    # What goes wrong goes wrong again where the application is used, and is reported there.
+    with suppress(Exception):
+        importlib.import_module(APPLICATION)

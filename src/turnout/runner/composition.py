@@ -178,6 +178,7 @@ class Plan:
         self._dispatcher: DefaultDispatcher = make_dispatcher(msgspec.structs.replace(self._settings, listens=False))
         self._tenant: str = config.get("tenant") or DEFAULT_TENANT
         self._checked: list[WorkflowSpec] = []
+        self._warned: set[str] = set()
 
     @property
     def executors(self) -> list[str]:
@@ -186,7 +187,10 @@ class Plan:
     def check(self, workflow: Workflow[..., Any]) -> tuple[WorkflowSpec, list[str]]:
         """Returns the workflow as a value, and warnings; raises what would keep it from running."""
         spec = workflow.spec_for(self._tenant)
-        warnings = _validate(self._dispatcher, [spec], self._settings.rules_origin)
+        found = _validate(self._dispatcher, [spec], self._settings.rules_origin)
+        # The rules are checked against all workflows so far: a warning is returned with the workflow that brought it.
+        warnings = [each for each in found if each not in self._warned]
+        self._warned.update(warnings)
         warnings += self._limit_problems(workflow, spec)
         warnings += past_schedules(workflow.schedules, time.time())
         self._checked.append(spec)

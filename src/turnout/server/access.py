@@ -223,7 +223,7 @@ def revoke_token(store: AccessStore, wanted: str) -> TokenRow:
         raise TokenNotFound(f"{len(found)} tokens are named {wanted!r}: give the id, {ids}", code="ambiguous_token")
     if not found or not store.revoke_token(found[0].id):
         raise TokenNotFound(f"there is no token {wanted!r} that is not revoked", token=wanted)
-    return msgspec.structs.replace(found[0], state=TokenState.REVOKED)
+    return next((row for row in store.tokens() if row.id == found[0].id), found[0])
 
 
 def _with_digest(new: NewToken, secret: str) -> NewToken:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import version
 from typing import Any, cast
 
+import msgspec
 from litestar import Controller, Litestar
 from litestar.datastructures import State
-from litestar.plugins import PluginProtocol
-from litestar.plugins.core import MsgspecDIPlugin
 from litestar.types import ASGIApp
 
 from turnout.server.api.about import AboutController
@@ -36,9 +36,10 @@ from turnout.server.context import ServerContext
 from turnout.server.dependencies import dependencies
 from turnout.server.gateway import Gateway
 from turnout.server.guards import role_guard_of
-from turnout.server.openapi import openapi_config
+from turnout.server.openapi import DocumentController, openapi_config
 from turnout.server.pages import PagesController
 from turnout.server.problems import handle_error
+from turnout.server.routes import DescribedRoutes, ServedRoutes
 from turnout.server.schema_docs import completed, routes_of
 from turnout.server.web import WebInterface
 
@@ -48,6 +49,7 @@ CONTROLLERS: tuple[type[Controller], ...] = (
     TokensController,
     AuditController,
     PagesController,
+    DocumentController,
     RunsController,
     RerunPreviewController,
     TimelineController,
@@ -71,27 +73,19 @@ CONTROLLERS: tuple[type[Controller], ...] = (
 """Every controller; each of their routes declares its role."""
 
 
-class Api(Litestar):
-    """The application without plugins for types that the API has none of: where pydantic and attrs are installed,
-    Litestar imports them at every start."""
-
-    @staticmethod
-    def _get_default_plugins(plugins: list[PluginProtocol]) -> list[PluginProtocol]:
-        return [*plugins, MsgspecDIPlugin()]
-
-
 def create_app(context: ServerContext) -> Litestar:
     """Returns the application. Requests reach it through ``asgi_app``: it knows no caller by itself."""
-    app = Api(
+    app = ServedRoutes(
         route_handlers=CONTROLLERS,
         dependencies=dependencies(context),
         exception_handlers={Exception: handle_error},
-        openapi_config=openapi_config(version("turnout")),
+        openapi_config=None,
         request_max_body_size=context.settings.max_body_bytes,
         state=State(
             {
                 "open_to_loopback": context.settings.open_to_loopback,
                 "max_body_bytes": context.settings.max_body_bytes,
+                "document": _encoded_document,
             }
         ),
         logging_config=None,
@@ -107,13 +101,18 @@ def asgi_app(context: ServerContext) -> ASGIApp:
 
 def openapi_document() -> dict[str, Any]:
     """Returns the OpenAPI document of the API without a server: no request is served, so no context is used."""
-    app = Api(
+    app = DescribedRoutes(
         route_handlers=CONTROLLERS,
         dependencies=dependencies(cast("ServerContext", None)),
         openapi_config=openapi_config(version("turnout")),
         logging_config=None,
     )
     return completed(app.openapi_schema.to_schema(), app)
+
+
+@cache
+def _encoded_document() -> bytes:
+    return msgspec.json.encode(openapi_document())
 
 
 def _check_roles(app: Litestar) -> None:

@@ -4,43 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from litestar import MediaType, Request, Response, Router
+from litestar import Controller, MediaType, Request, get
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin, OpenAPIRenderPlugin
+from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
-from turnout.errors import RequestError
+from turnout.server.dependencies import Context
 from turnout.server.guards import requires
 from turnout.server.pages import static_file
-from turnout.server.problems import MEDIA_TYPE, problem_of
-from turnout.server.schema_docs import completed
+
+OPENAPI_JSON = "application/vnd.oai.openapi+json"
 
 
-class ViewerPlugin(OpenAPIRenderPlugin):
-    """The page ``/api/docs``: it reads ``/api/openapi.json`` and shows it."""
+class DocumentController(Controller):
+    """The OpenAPI document, and the page that shows it."""
 
-    def __init__(self) -> None:
-        super().__init__(path="/docs", media_type=MediaType.HTML)
+    path = "/api"
+    include_in_schema = False
+    guards = (requires("viewer", loopback=True),)
 
-    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
+    @get("/openapi.json", media_type=OPENAPI_JSON)
+    async def document(self, context: Context, request: Request[Any, Any, Any]) -> bytes:
+        """The document is made when it is first asked for, in a thread: requests are served meanwhile."""
+        return await context.in_thread(request.app.state.document)
+
+    @get("/docs", media_type=MediaType.HTML, sync_to_thread=False)
+    def viewer(self) -> bytes:
+        """The page reads ``/api/openapi.json``."""
         return static_file("viewer.html")
 
 
-class DocumentPlugin(JsonRenderPlugin):
-    """The document ``/api/openapi.json``."""
-
-    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
-        return super().render(request, completed(openapi_schema, request.app))
-
-
 def openapi_config(version: str) -> OpenAPIConfig:
-    router = Router(
-        "/api",
-        route_handlers=[],
-        guards=[requires("viewer", loopback=True)],
-        include_in_schema=False,
-        after_request=_as_problem,
-    )
     return OpenAPIConfig(
         title="Turnout",
         version=version,
@@ -52,15 +46,6 @@ def openapi_config(version: str) -> OpenAPIConfig:
             }
         ),
         security=[{"token": []}],
-        openapi_router=router,
-        render_plugins=[DocumentPlugin(path="/openapi.json"), ViewerPlugin()],
+        render_plugins=[JsonRenderPlugin()],
         use_handler_docstrings=True,
     )
-
-
-def _as_problem(response: Response[Any]) -> Response[Any]:
-    """Replaces the page that the framework answers unknown paths below ``/api`` with."""
-    if response.status_code != 404:
-        return response
-    status, headers, body = problem_of(RequestError("there is nothing at this path", code="unknown_route"))
-    return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)

@@ -256,6 +256,23 @@ def test_two_files_of_one_name_and_a_file_of_an_uploaded_one_are_named(
     ]
 
 
+def test_a_circle_of_files_and_calls_of_broken_ones_are_named_as_such(folder: Path, serve: Serve) -> None:
+    (folder / "a.yaml").write_text("steps: [{call: b}]\n")
+    (folder / "b.yaml").write_text("steps: [{call: a}]\n")
+    (folder / "c.yaml").write_text("steps: [{call: d}]\n")
+    (folder / "d.yaml").write_text("steps:\n  - comand: make\n")
+    (folder / "e.yaml").write_text("steps: [{call: nowhere}]\n")
+    server = serve()
+    messages = {name: server.stored(name).findings or "" for name in "abcde"}
+    for name, code in zip("abce", (*2 * ["recursive_workflow"], "unknown_key", "unknown_workflow"), strict=True):
+        assert f'"{code}"' in messages[name], messages[name]
+    assert "b → a → b" in messages["b"] and "a → b → a" in messages["a"]
+    assert "workflow 'd', line 2: steps[0] has no key 'comand'" in messages["c"]
+    (folder / "b.yaml").write_text("steps: [make]\n")
+    server.settle()
+    assert server.stored("a").version == server.stored("b").version == 1 and server.stored("a").findings is None
+
+
 def test_files_that_call_one_another_come_in_any_order(folder: Path, serve: Serve) -> None:
     (folder / "a.yaml").write_text("steps: [{name: go, call: b}]")
     (folder / "b.yaml").write_text("steps: [{name: go, call: c}]")

@@ -32,8 +32,11 @@ from turnout.runner.definitions.compilation import (
     finding_of,
 )
 from turnout.runner.definitions.names import checked_name, matching_names
+from turnout.runner.definitions.pending_files import PendingFiles
 
 log = logging.getLogger("turnout.definitions")
+
+NOTHING: Mapping[str, str] = {}
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -261,11 +264,16 @@ class Catalog:
         return specs[0].version()
 
     # -- texts ----------------------------------------------------------------------------------------------------
-    def attempt(self, text: str, *, name: str, base: str | None = None) -> Attempted:
-        """Compiles a text with what is in force now. Nothing is stored or registered."""
+    def attempt(
+        self, text: str, *, name: str, base: str | None = None, pending: Mapping[str, str] = NOTHING
+    ) -> Attempted:
+        """Compiles a text with what is in force now, and with the ``pending`` texts of files by their names. Nothing is
+        stored or registered."""
         with self._lock:
             stored = {each: known.stored for each, known in self._known.items()}
-            attempted = self._compile_text(text, name, base, self._callable(stored, self._known))
+            called = self._callable(stored, self._known)
+            workflows = PendingFiles(self._compile_text, called, pending, base, name) if pending else called
+            attempted = self._compile_text(text, name, base, workflows)
             everything = {each: known.attempted for each, known in self._known.items()}
             own_name = self.full_name(attempted.workflows[0]) if attempted.workflows else ""
             if own_name not in reached(attempted.called, everything):

@@ -116,7 +116,7 @@ class FolderImport:
         for file, outcome in outcomes.items():
             if outcome.findings:
                 self._done[file] = now[file]
-                self._report(file, outcome.findings)
+                self._report(file, self._findings(file, outcomes))
         self._catalog.refresh()
 
     def _read_base(self, now: Mapping[str, Stamp]) -> None:
@@ -148,8 +148,17 @@ class FolderImport:
             return Outcome(unchanged=True)
         attempted = self._catalog.attempt(text, name=Path(file).stem, base=self._base)
         if not attempted.workflows:
-            return Outcome(findings=attempted.findings)
+            return Outcome(findings=attempted.findings, text=text)
         return Outcome((self._new(file, text, "yaml", attempted),))
+
+    def _findings(self, file: str, outcomes: Mapping[str, Outcome]) -> tuple[Finding, ...]:
+        """Returns the findings of a file that stays broken. A call of another such file is explained by the error in
+        that one, or by the circle in which they call one another."""
+        own = outcomes[file]
+        if own.text is None:
+            return own.findings
+        pending = {Path(each).stem: found.text for each, found in outcomes.items() if found.text is not None}
+        return self._catalog.attempt(own.text, name=Path(file).stem, base=self._base, pending=pending).findings
 
     def _is_in_force(self, file: str, digest: str) -> bool:
         known = [self._catalog.known(name) for name in self._names.get(file, ())]

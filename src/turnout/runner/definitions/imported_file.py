@@ -19,6 +19,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """Not empty: nothing of the file is put in force."""
     unchanged: bool = False
     """True if its text is in force already."""
+    text: str | None = None
+    """The text of a workflow file that has errors."""
 
 
 def broken(code: str, message: str) -> Outcome:

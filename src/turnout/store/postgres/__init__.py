@@ -21,7 +21,7 @@ from turnout.store.limit_declarations import LimitDeclarations
 from turnout.store.limits import Limits
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
-from turnout.store.migrations import outstanding
+from turnout.store.migrations import Migration, outstanding
 from turnout.store.ownership import Ownership
 from turnout.store.postgres.connection import Connection, PostgresDatabase
 from turnout.store.postgres.errors import translated
@@ -142,12 +142,7 @@ class PostgresStore(
                     " applied_at double precision not null)"
                 )
                 applied = connection.execute("select number, checksum from migration").fetchall()
-                for migration in outstanding("postgres", ((number, checksum) for number, checksum in applied)):
-                    connection.execute(migration.text.encode(), prepare=False)
-                    connection.execute(
-                        "insert into migration values (%s, %s, extract(epoch from clock_timestamp()))",
-                        (migration.number, migration.checksum),
-                    )
+                _apply(connection, outstanding("postgres", ((number, checksum) for number, checksum in applied)))
 
     def close(self) -> None:
         self._postgres.close()
@@ -160,6 +155,18 @@ class PostgresStore(
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         return Listener(self._postgres, on_wake).stop
+
+
+def _apply(connection: psycopg.Connection[Any], missing: Sequence[Migration]) -> None:
+    """Applies migrations, in two round trips however many they are."""
+    if not missing:
+        return
+    connection.execute("".join(f"{migration.text}\n;\n" for migration in missing).encode(), prepare=False)
+    connection.execute(
+        "insert into migration select number, checksum, extract(epoch from clock_timestamp())"
+        " from unnest(%s::integer[], %s::text[]) as applied (number, checksum)",
+        ([migration.number for migration in missing], [migration.checksum for migration in missing]),
+    )
 
 
 def _check_encoding(connection: psycopg.Connection[Any]) -> None:
