@@ -21,6 +21,7 @@ def completed(document: Document, app: Litestar) -> Document:
     """Adds what the framework does not describe. The same document is returned."""
     _add_roles(document, app)
     _add_meanings(document["components"]["schemas"])
+    _mark_optional_bodies(document)
     return document
 
 
@@ -43,6 +44,15 @@ def _add_roles(document: Document, app: Litestar) -> None:
         guard = role_guard_of(handler)
         if operation is not None and guard is not None and guard.role is not None:
             operation["x-role"] = str(guard.role)
+
+
+def _mark_optional_bodies(document: Document) -> None:
+    """Marks bodies that may be null as optional: such a request may be sent without one."""
+    operations = [each for path in document["paths"].values() for each in path.values() if isinstance(each, dict)]
+    for body in [each["requestBody"] for each in operations if "requestBody" in each]:
+        schemas = [media.get("schema", {}) for media in body["content"].values()]
+        if any({"type": "null"} in each.get("oneOf", ()) for each in schemas):
+            body["required"] = False
 
 
 def _add_meanings(schemas: Document) -> None:
