@@ -91,6 +91,9 @@ const COLUMNS: Column<Executor>[] = [
   },
 ];
 
+/** Columns that there is room for beside the panel of an executor. */
+const BESIDE_PANEL = new Set(["key", "load", "breaker"]);
+
 function Load({ executor: { active, capacity, async_running: light = 0 } }: { executor: Executor }) {
   const more = light > 0 ? `, ${whole(light)} async` : "";
   if (capacity == null) return <span className="text-ink-2 text-xs">{`${whole(active)} in hand${more}`}</span>;
@@ -118,7 +121,7 @@ export function ExecutorsTab({ chosen, onChoose }: ExecutorsTabProps) {
         <Card flush>
           <Table
             label="Executors"
-            columns={COLUMNS}
+            columns={chosen ? COLUMNS.filter(({ key }) => BESIDE_PANEL.has(key)) : COLUMNS}
             rows={executors.data?.executors}
             rowKey={(each) => each.key}
             onRowOpen={(each) => onChoose(each.key)}

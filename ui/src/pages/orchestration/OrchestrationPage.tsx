@@ -95,13 +95,11 @@ export function OrchestrationPage() {
           shown && (
             <span className="flex flex-wrap items-center gap-x-2">
               <Badge tone={CONDITIONS[shown.condition] ?? "idle"}>{shown.condition}</Badge>
-              {counted(orchestrators.length, "orchestrator")} on this database; shown is{" "}
-              <span className="font-mono">{shortId(shown.id)}</span>
-              {shown.hub && (
-                <span className="foreign">
-                  , hub {shown.hub} with {counted(shown.workers ?? 0, "worker")}
-                </span>
-              )}
+              <span className="foreign">
+                {counted(orchestrators.length, "orchestrator")} on this database; shown is{" "}
+                <span className="font-mono">{shortId(shown.id)}</span>
+                {shown.hub && `, hub ${shown.hub} with ${counted(shown.workers ?? 0, "worker")}`}
+              </span>
             </span>
           )
         }

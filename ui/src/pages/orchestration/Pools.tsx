@@ -64,7 +64,7 @@ function PoolItem({ pool }: { pool: Pool }) {
           )}
         </span>
       </div>
-      <p className="min-h-8 text-ink-3 text-xs">{POOLS[pool.name]?.about}</p>
+      <p className="min-h-9 text-ink-3 text-xs">{POOLS[pool.name]?.about}</p>
       <p className="flex items-baseline gap-1.5">
         <span className="font-semibold text-2xl">{executors}</span>
         <span className="text-ink-2 text-xs">
@@ -74,7 +74,7 @@ function PoolItem({ pool }: { pool: Pool }) {
       <Meter share={pool.utilisation} tone={pool.utilisation > 0.9 ? "wait" : "run"}>
         {percent(pool.utilisation)} busy
       </Meter>
-      <dl className="grid grid-cols-2 gap-x-3 gap-y-0.5 text-xs">
+      <dl className="grid gap-y-0.5 text-xs">
         <Figure label="items" value={`${rate(pool.throughput)} / s`} />
         <Figure label="queued" value={whole(pool.queued)} bad={pool.queued > 1_000} />
         <Figure label="scaled" value={`↑ ${whole(pool.scaled_up)}  ↓ ${whole(pool.scaled_down)}`} />

@@ -60,6 +60,9 @@ const COLUMNS: Column<Worker>[] = [
   },
 ];
 
+/** Columns that there is room for beside the panel of a worker. */
+const BESIDE_PANEL = new Set(["name", "labels", "load"]);
+
 function Load({ worker }: { worker: Worker }) {
   const [busy, room] = [worker.in_flight ?? 0, worker.capacity ?? 0];
   return (
@@ -107,7 +110,7 @@ export function WorkersPage() {
         >
           <Table
             label="Workers"
-            columns={COLUMNS}
+            columns={chosen ? COLUMNS.filter(({ key }) => BESIDE_PANEL.has(key)) : COLUMNS}
             rows={workers.data?.workers}
             rowKey={(each) => each.id}
             onRowOpen={(each) => show(each.id)}
