@@ -91,8 +91,8 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
         "Repair the executor or worker; probes close the breaker as soon as they succeed.",
     ),
     LIMIT: WaitReason(
-        "The limit that the reason names has no free slot. Without a name: a limit of the run, or as many items of the "
-        "mapped task are running as ``max_parallel`` allows.",
+        "The limit that the reason names has no free slot. A reason that names none is a limit of the whole run, or "
+        "``max_parallel`` of a mapped task.",
         "Wait: ``turnout limits show NAME`` shows the holders and the position; or raise the limit.",
     ),
     WAITING_TO_RUN_ALONE: WaitReason(

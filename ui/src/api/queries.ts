@@ -232,6 +232,15 @@ export function limitQuery(name: string) {
   });
 }
 
+export function runLimitsQuery(runId: string) {
+  return queryOptions({
+    queryKey: ["limits", "run", runId],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/runs/{run_id}/limits", { signal, params: { path: { run_id: runId } } })),
+    refetchInterval: 5_000,
+  });
+}
+
 export const unmatchedQuery = queryOptions({
   queryKey: ["workers", "unmatched"],
   queryFn: ({ signal }) => call(api.GET("/api/v1/workers/unmatched", { signal })),

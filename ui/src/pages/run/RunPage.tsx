@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import type { Schemas } from "@/api/client";
-import { runQuery } from "@/api/queries";
+import { runLimitsQuery, runQuery } from "@/api/queries";
 import {
   Button,
   CopyButton,
@@ -154,6 +154,7 @@ function Counts({ tasks }: { tasks: Readonly<Record<string, number>> }) {
 
 /** Says why a run failed or waits, above everything else. */
 function Notice({ run, onShow }: { run: Schemas["RunDetail"]; onShow: () => void }) {
+  if (run.state === "pending" && run.reason === "limit") return <LimitNotice runId={run.id} />;
   const words = run.error?.message ?? (ENDED.has(run.state) && run.state !== "cancelled" ? null : run.reason);
   if (!words) return null;
   const bad = run.error !== null && run.error !== undefined;
@@ -168,6 +169,28 @@ function Notice({ run, onShow }: { run: Schemas["RunDetail"]; onShow: () => void
           Failed tasks
         </Button>
       )}
+    </div>
+  );
+}
+
+/** Names the limits that a run waits for before it begins, and its places in their queues. */
+function LimitNotice({ runId }: { runId: string }) {
+  const limits = useQuery(runLimitsQuery(runId));
+  const waited = limits.data?.limits.filter((limit) => limit.task === null && !limit.held) ?? [];
+  return (
+    <div className="mx-4 mb-3 flex flex-wrap items-center gap-x-2.5 gap-y-1 rounded-md bg-wait-soft px-3 py-2 text-sm text-wait md:mx-6">
+      <Icon name="limits" />
+      {waited.length === 0 && <span>waits for a limit</span>}
+      {waited.map((limit) => (
+        <span key={limit.name}>
+          waits for the limit{" "}
+          <Link to="/limits" search={{ task: limit.name }} className="foreign font-semibold underline">
+            {limit.name}
+          </Link>
+          {limit.position ? `, position ${whole(limit.position)}` : ""}
+          {(limit.deadlocked_with?.length ?? 0) > 0 && ", in a circle with runs that wait for one another: cancel one"}
+        </span>
+      ))}
     </div>
   );
 }
