@@ -45,6 +45,10 @@ class Executions:
     def by(self, pid: int) -> list[Execution]:
         return [each for each in self.all() if each.pid == pid]
 
+    def release(self) -> None:
+        """Lets bodies of ``held`` go on."""
+        self.path.with_name(f"{self.path.name}.released").touch()
+
     def per_task(self) -> Counter[tuple[str, str]]:
         return Counter((each.key, each.task) for each in self.all())
 

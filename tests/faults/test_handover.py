@@ -32,7 +32,7 @@ def test_sigterm_releases_what_has_not_started_and_lets_running_bodies_finish(ch
     eventually("the other process works", lambda: executions.by(other.pid), every=0.005)
     waited = time.monotonic() - told
     assert leaver.alive, "it did not wait for the bodies that had begun"
-    executions.path.with_name(f"{executions.path.name}.released").touch()
+    executions.release()
     assert leaver.exit_code() == -signal.SIGTERM, leaver.tail()
     left = time.monotonic() - told
     print(f"taken over after {waited:.2f} s, the process ended after {left:.2f} s")

@@ -14,6 +14,8 @@ from tests.kit.waiting import stop_process
 RUNS = 20
 THREADS = 4
 SECONDS = 0.4
+MAX_SECONDS = 120.0
+"""How long a body is held that nothing releases."""
 SHORT = {"heartbeat": 0.5, "self_fence": 1.2, "lease": 1.5, "sweep": 0.3}
 
 
@@ -25,10 +27,13 @@ def test_late_writes_and_results_of_a_stopped_process_change_nothing(children: C
     executions, url = children.executions, children.url
     other = children.start("serve", settings=SHORT, threads=THREADS)
     other.wait_for("ready")
-    zombie = children.start("submit", workflow="slowly", runs=RUNS, seconds=SECONDS, settings=SHORT, threads=THREADS)
+    zombie = children.start(
+        "submit", workflow="released", runs=RUNS, seconds=MAX_SECONDS, settings=SHORT, threads=THREADS
+    )
     eventually("all are accepted", lambda: len(zombie.said("accepted")) == RUNS)
-    eventually("slow bodies run", lambda: len([e for e in executions.by(zombie.pid) if e.task == "slow"]) >= THREADS)
+    eventually("its bodies run", lambda: len([e for e in executions.by(zombie.pid) if e.task == "held"]) >= THREADS)
     stop_between_commits(url, zombie)
+    executions.release()
     caught = executions.by(zombie.pid)  # once it stands still: until then it may begin what is its own
     eventually("the other process has ended every run", lambda: not open_runs(url))
     before = read_ledger(url)
