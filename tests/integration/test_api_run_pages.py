@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,14 +13,27 @@ from tests.kit.api import RunningApi, running_api
 from tests.kit.api_flows import FLOWS, GATE
 from tests.kit.event_stream import events
 from tests.kit.waiting import until
+from turnout import TaskInfo, task, workflow
 
 RUNS = "/api/v1/runs"
+
+
+@task
+def count(n: int, info: TaskInfo) -> int:
+    info.progress(n, 10, "files")
+    GATE.wait(60)
+    return n
+
+
+@workflow
+def counting(n: int) -> int:
+    return count(n)
 
 
 @pytest.fixture(scope="module")
 def api() -> Iterator[RunningApi]:
     GATE.clear()
-    with running_api(workflows=FLOWS) as running:
+    with running_api(workflows=(*FLOWS, counting)) as running:
         yield running
         GATE.set()
 
@@ -124,6 +138,19 @@ def test_a_large_output_is_left_out_and_read_in_parts(api: RunningApi) -> None:
     assert items["output"] == list(range(1, 41)) and items["output_bytes"] > 40
     assert viewer.get(f"{RUNS}/{run}/tasks/add/output").json() == list(range(1, 41))
     assert viewer.get(f"{RUNS}/{run}/output").json() == list(range(1, 41))
+
+
+def test_a_task_that_runs_tells_its_progress(api: RunningApi) -> None:
+    viewer = api.client("viewer")
+    body = {"workflow": "counting", "input": {"n": 3}}
+    run = api.client("operator").post(RUNS, json=body).json()["run"]["id"]
+    until(lambda: viewer.get(f"{RUNS}/{run}/tasks/count").json().get("progress"))
+    found = json.loads(viewer.get(f"{RUNS}/{run}/tasks/count").json()["progress"])
+    assert (found["done"], found["total"], found["message"]) == (3, 10, "files")
+    GATE.set()
+    until(lambda: viewer.get(f"{RUNS}/{run}/tasks/count").json()["state"] == "completed")
+    assert "progress" not in viewer.get(f"{RUNS}/{run}/tasks/count").json()
+    GATE.clear()
 
 
 def test_a_task_without_output_says_so(api: RunningApi) -> None:

@@ -40,6 +40,8 @@ class TaskDetail(TaskView, frozen=True, kw_only=True, omit_defaults=True):
     """True: the output is larger than the request allows, and has a request of its own."""
     wait: WaitView | None = None
     """While it waits: the meaning of its reason, and what ends or shortens the wait."""
+    progress: str | None = None
+    """While it runs: its latest progress as JSON, ``{"done": 3, "total": 10}``."""
     child_run: str | None = None
     """The newest child run that it has started."""
     attempts: Sequence[AttemptView] = ()
@@ -59,6 +61,7 @@ def task_detail(store: Store, run: StoredRun, name: str, max_output_bytes: int |
         output_bytes=size,
         output_omitted=omitted,
         wait=wait_view(row.reason) if row.state is TaskState.READY else None,
+        progress=store.progress(run_id).get(row.name) if row.state is TaskState.RUNNING else None,
         child_run=newest_children(store, run_id).get(row.pos) if row.executor == CHILD else None,
         attempts=attempts_of(store.moves_between(run_id, row.pos, row.pos), [row]),
     )

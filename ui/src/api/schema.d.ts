@@ -3685,6 +3685,8 @@ export interface components {
              * @default false
              */
             output_omitted?: boolean;
+            /** @description While it runs: its latest progress as JSON, `{"done": 3, "total": 10}`. */
+            progress?: string | null;
             /** @description Why it waits, or why it was skipped or cancelled. */
             reason?: string | null;
             retry_in?: number | null;

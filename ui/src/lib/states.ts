@@ -24,6 +24,21 @@ export function toneOf(state: string): Tone {
   return TONES[state as AnyState] ?? "idle";
 }
 
+/** Outcomes of attempts that are no states of tasks. */
+const OUTCOMES: Record<string, string> = {
+  retry: "failed",
+  timed_out: "failed",
+  crashed: "failed",
+  lost: "failed",
+  returned: "ready",
+  deferred: "ready",
+};
+
+/** Returns the state whose colour an attempt with this outcome has. */
+export function stateOfOutcome(outcome: string): string {
+  return OUTCOMES[outcome] ?? outcome;
+}
+
 export const RUN_STATES: RunState[] = [
   "running",
   "pending",

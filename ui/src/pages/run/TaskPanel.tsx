@@ -18,9 +18,11 @@ import {
   Tabs,
 } from "@/components";
 import { cx } from "@/lib/cx";
-import { ENDED } from "@/lib/states";
+import { ENDED, stateOfOutcome } from "@/lib/states";
 import { LogView } from "./LogView";
 import { RerunDialog } from "./RerunDialog";
+import { ProgressBar } from "./TasksTab";
+import { progressOf } from "./tasks";
 import { RunInput } from "./ValuesTab";
 import { ForeignText, ValueView } from "./ValueView";
 
@@ -28,6 +30,7 @@ type TaskDetail = Schemas["TaskDetail"];
 
 const VIEWS = ["details", "logs", "output"] as const;
 type View = (typeof VIEWS)[number];
+const PROGRESS_INTERVAL = 2_000;
 
 interface TaskPanelProps {
   run: Schemas["RunDetail"];
@@ -40,7 +43,12 @@ interface TaskPanelProps {
 
 /** One task: its attempts and where they ran, why it waits, its error, its output and its log. */
 export function TaskPanel({ run, task: name, view, onView, onSelect, onClose }: TaskPanelProps) {
-  const task = useQuery({ ...runTaskQuery(run.id, name), placeholderData: undefined });
+  const task = useQuery({
+    ...runTaskQuery(run.id, name),
+    placeholderData: undefined,
+    // Progress is no event of the run.
+    refetchInterval: (query) => (query.state.data?.state === "running" ? PROGRESS_INTERVAL : false),
+  });
   const [rerun, setRerun] = useState(false);
   const active: View = VIEWS.find((each) => each === view) ?? "details";
   const ended = ENDED.has(run.state);
@@ -96,6 +104,7 @@ export function TaskPanel({ run, task: name, view, onView, onSelect, onClose }: 
 }
 
 function Facts({ task }: { task: TaskDetail }) {
+  const progress = progressOf(task.progress);
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2 text-ink-2 text-xs md:px-6">
       <StateBadge state={task.state} />
@@ -110,6 +119,7 @@ function Facts({ task }: { task: TaskDetail }) {
           <span className="foreign">{task.executor}</span>
         </span>
       )}
+      {progress && <ProgressBar progress={progress} />}
       {task.hook && <Badge>hook</Badge>}
       {task.child_run && (
         <Link to="/runs/$runId" params={{ runId: task.child_run }} className="text-accent-text underline">
@@ -233,15 +243,13 @@ function Disclosure({ title, about, children }: { title: string; about: string; 
   );
 }
 
-const OUTCOMES: Record<string, string> = { lost: "failed", returned: "ready" };
-
 function Attempt({ attempt }: { attempt: Schemas["AttemptView"] }) {
   const outcome = attempt.outcome ?? "running";
   return (
     <li className="grid gap-1 rounded-md border border-line p-2.5">
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xs">
         <span className="font-semibold text-sm">#{attempt.attempt}</span>
-        <StateBadge state={OUTCOMES[outcome] ?? outcome}>{outcome}</StateBadge>
+        <StateBadge state={stateOfOutcome(outcome)}>{outcome}</StateBadge>
         {attempt.executor && <span className="foreign">{attempt.executor}</span>}
         {attempt.worker && (
           <span className="flex items-center gap-1">

@@ -5,7 +5,7 @@ import { runTimelineQuery } from "@/api/queries";
 import { Button, EmptyState, ErrorBox, SkeletonLines } from "@/components";
 import { cx } from "@/lib/cx";
 import { useNow } from "@/lib/now";
-import { MARK, toneOf } from "@/lib/states";
+import { MARK, stateOfOutcome, toneOf } from "@/lib/states";
 import { duration } from "@/lib/time";
 import { type Bar, type GanttRow, ganttOf, placeOf, type Span, ticks, zoomed } from "./gantt";
 
@@ -91,7 +91,9 @@ function Legend() {
     <span className="flex flex-wrap items-center gap-x-3">
       {entry("bg-wait-soft border border-wait-mark", "waits")}
       {entry("hatched border border-run-mark", "on its way")}
-      {entry("bg-ok-mark", "runs")}
+      {entry("bg-ok-mark", "ran")}
+      {entry("bg-run-mark", "runs")}
+      {entry("bg-bad-mark", "failed")}
       {entry("bg-surface border-2 border-accent", "critical path")}
     </span>
   );
@@ -242,7 +244,7 @@ function BarView({
       />
     );
   }
-  const tone = toneOf(bar.outcome === "lost" ? "failed" : (bar.outcome ?? row.state));
+  const tone = toneOf(bar.outcome === undefined ? row.state : stateOfOutcome(bar.outcome));
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the name of the task at the begin of the row does the same by keyboard
     // biome-ignore lint/a11y/noStaticElementInteractions: as above

@@ -83,7 +83,7 @@ export interface Progress {
 }
 
 /** Reads the JSON of a progress; null if it is none. */
-export function progressOf(text: string | undefined): Progress | null {
+export function progressOf(text: string | null | undefined): Progress | null {
   if (!text) return null;
   try {
     const found: unknown = JSON.parse(text);

@@ -31,7 +31,7 @@ export function UnmatchedWaits({ address }: { address: string }) {
                 </Link>
                 {wait.tasks > 1 && <span className="text-ink-2 text-xs">{counted(wait.tasks, "task")}</span>}
                 <span className="ml-auto text-ink-2 text-xs">
-                  waits since <RelativeTime at={wait.since} />
+                  has waited since <RelativeTime at={wait.since} />
                 </span>
               </div>
               <div className="flex flex-wrap items-center gap-1.5 text-ink-2 text-xs">
