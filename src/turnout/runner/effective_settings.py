@@ -76,6 +76,11 @@ def _default(config: Config, key: Key) -> Any:
         ("default_execution_mode",): "local",
         ("strict_selectors",): False,
         ("default_retries",): 0,
+        ("default_timeout",): None,
+        ("workflows",): [],
+        ("polling",): [],
+        ("notifications", "targets"): [],
+        ("notifications", "private_hosts"): [],
     }
     value = known.get(key, defaults.get(key[0]))
-    return [] if value is None or value == () else value
+    return [] if value == () else value
