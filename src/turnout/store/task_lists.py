@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
+from typing import Any
 
 import msgspec
 
 from turnout.model.rows import HistoryRow, TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.model.task_lists import MAX_POSITION, GraphTask, ItemGroup, OpenTask, OpenTaskFilter, TaskFilter
-from turnout.store.database import Database, json_list
+from turnout.store.database import Database, json_list, json_text
 from turnout.store.row_codec import canonical, decode_labels, task_row
 
 MAX_SEARCHED_RUNS = 1_000
 """Runs that have not ended whose tasks are looked at, the oldest first."""
-_moves: Callable[[str], list[HistoryRow]] = msgspec.json.Decoder(list[HistoryRow]).decode
-"""Returns the moves of a commit."""
+_decode: Callable[[str], list[HistoryRow]] = msgspec.json.Decoder(list[HistoryRow]).decode
 
 
 class TaskLists:
@@ -143,3 +143,15 @@ class TaskLists:
 
 def _chosen(wanted: TaskFilter) -> dict[str, int]:
     return {"item_of": -1 if wanted.item_of is None else wanted.item_of, "top_level": int(wanted.top_level)}
+
+
+def _moves(text: str) -> list[HistoryRow]:
+    """Returns the moves of one commit."""
+    try:
+        return _decode(text)
+    except msgspec.ValidationError:
+        # Older versions stored the detail of an attempt that a poller took as an object on SQLite.
+        rows: list[Any] = msgspec.json.decode(text)
+        for row in rows:
+            row[5:] = [json_text(each) if isinstance(each, dict) else each for each in row[5:]]
+        return msgspec.convert(rows, list[HistoryRow])

@@ -160,10 +160,10 @@ class Takeover:
             self._runs.gated.add(run.new.run_id)
         graph = machine.graph
         for row in loaded.tasks:
-            if row.state is TASK_PENDING:
-                continue
             if row.losses:
                 owned.has_lost_attempts = True
+            if row.state is TASK_PENDING:
+                continue
             if row.state is TASK_RUNNING and row.pos not in graph.mapped:
                 self._check_holder(owned, row, holders, in_flight)
             elif row.state is TASK_READY and row.retry_in:

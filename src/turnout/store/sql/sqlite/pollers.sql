@@ -1,7 +1,8 @@
 -- name: record_polled
+-- The operator makes text of the detail: a JSON value would be stored as an object in the array.
 insert into history_commit (run_id, seq, part, at, moves)
 select task.run_id, task.seq, 1, :now, json_array(json_array(task.seq, task.pos, 'ready', 'running', task.attempt + 1,
-    cast(json_object('poller', :poller) as text)))
+    json_object('poller', :poller) || ''))
 from json_each(:attempts) as c
     join task on task.run_id = c.value ->> 'run_id' and task.pos = c.value ->> 'pos'
 
