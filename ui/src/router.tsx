@@ -7,6 +7,7 @@ import {
   useNavigate,
 } from "@tanstack/react-router";
 import { useState } from "react";
+import { queryClient } from "@/api/queryClient";
 import { ROOT } from "@/lib/page";
 import {
   type RunSearch,
@@ -19,6 +20,7 @@ import {
 import { NotFoundPage } from "@/pages/NotFoundPage";
 import { PageError } from "@/pages/PageError";
 import { PagePending } from "@/pages/PagePending";
+import { prepareRun } from "@/pages/run/prepare";
 import { Gate } from "@/session/Gate";
 import { SignIn } from "@/session/SignInPage";
 import { AppShell } from "@/shell/AppShell";
@@ -70,6 +72,11 @@ const run = createRoute({
   getParentRoute: () => shell,
   path: "/runs/$runId",
   validateSearch: (search): TabSearch => tabSearch(search),
+  loaderDeps: ({ search }) => ({ tab: search.tab }),
+  // A link that the pointer is over prepares the module of the page only.
+  loader: ({ params, deps, preload }) => {
+    if (!preload) prepareRun(queryClient, params.runId, deps.tab);
+  },
   component: lazyRouteComponent(() => import("@/pages/run/RunPage"), "RunPage"),
 });
 const dispatch = createRoute({

@@ -68,7 +68,7 @@ for (const theme of ["light", "dark"] as Theme[]) {
     await expect(row).toContainText("python");
     await expect(row).toContainText(HOSTILE);
     const waits = page.getByRole("region", { name: "Tasks that no worker matches" });
-    await expect(waits).toContainText("the nearest worker, cpu-1, lacks gpu=a100 (it has none)");
+    await expect(waits).toContainText("The nearest worker, cpu-1, lacks gpu=a100 (it has none).");
     await expect(waits).toContainText("--label 'gpu=a100'");
     await row.getByRole("button").click();
     const panel = page.getByRole("complementary", { name: "cpu-1" });
@@ -94,6 +94,26 @@ test("a viewer cannot drain, an operator drains with a reason", async ({ page, s
   await page.getByLabel("Reason").fill("new kernel");
   await page.getByRole("dialog").getByRole("button", { name: "Drain" }).click();
   await expect(page.getByText("cpu-1 drains")).toBeVisible();
+});
+
+test("with two servers on a database the charts say of which they are", async ({ page, server }) => {
+  const second = new TurnoutServer([FLOWS], ["--database", server.database]);
+  second.token = server.token;
+  await second.start();
+  try {
+    await page.goto("/orchestration");
+    const table = page.getByRole("table", { name: "Orchestrators" });
+    await expect(table.getByRole("row")).toHaveCount(3);
+    const here = table.getByRole("row").filter({ hasText: "here" });
+    const name = /^(.*), (\d+)/.exec((await here.textContent()) ?? "")?.[0] ?? "";
+    await expect(page.getByText(`${name}, last `).first()).toBeVisible();
+    await table.getByRole("row").nth(2).click();
+    await expect(page.getByText("keeps its history itself, and another server answers this page")).toBeVisible();
+    await expectAccessible(page);
+  } finally {
+    await second.stop();
+    second.remove();
+  }
 });
 
 test("a phone shows the orchestration page without sideways scrolling", async ({ page }) => {

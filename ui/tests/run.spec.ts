@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FLOWS, TurnoutServer } from "./support/server.ts";
 import { expect, expectAccessible, picture, signIn, test } from "./support/test.ts";
@@ -28,7 +29,45 @@ test("the graph leads to a task with its error, attempts and executor", async ({
   await expect(panel).toHaveCount(0);
 });
 
-test("a task that waits says why, and what would end it", async ({ page }) => {
+test("the header has input and result in one line, which lead to the whole", async ({ page, server }) => {
+  const id = await server.run("fulfil", { order: "H-1" }, true);
+  await page.goto(`/runs/${id}`);
+  await expect(page.getByRole("button", { name: /^Input .*"order":"H-1"/ })).toBeVisible();
+  const result = page.getByRole("button", { name: /^Result .*shipped, charged H-1/ });
+  await expect(result).toBeVisible();
+  await expectAccessible(page);
+  await result.click();
+  await expect(page).toHaveURL(/tab=values/);
+  await expect(page.getByRole("region", { name: "Result" }).last()).toContainText("shipped, charged H-1");
+});
+
+test("the timeline has a bar for every attempt, and zooms", async ({ page }) => {
+  await page.goto(`/runs/${runs.failed}?tab=timeline`);
+  const rows = page.getByRole("list", { name: "Timeline" }).getByRole("listitem");
+  await expect(rows.filter({ hasText: /^charge/ }).getByTitle(/^attempt 1, at default, /)).toBeVisible();
+  await expect(page.getByText("critical path").first()).toBeVisible();
+  await expect(page.getByRole("button", { name: "Zoom out" })).toBeDisabled();
+  await page.getByRole("button", { name: "Zoom in" }).click();
+  await expect(page.getByRole("button", { name: "Zoom out" })).toBeEnabled();
+  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(page.getByRole("button", { name: "Zoom out" })).toBeDisabled();
+});
+
+test("a log is wrapped or not, and downloaded with all of its lines", async ({ page, server }) => {
+  const id = await server.run("chatty", { lines: 1_200 }, true);
+  await page.goto(`/runs/${id}?task=shout&view=logs`);
+  const wrap = page.getByRole("button", { name: "Wrap" });
+  await wrap.click();
+  await expect(wrap).toHaveAttribute("aria-pressed", "false");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Download the log" }).click(),
+  ]);
+  const text = readFileSync(await download.path(), "utf8");
+  expect(text.split("\n").filter((line) => / line \d+$/.test(line))).toHaveLength(1_200);
+});
+
+test("a task that waits says why, and what would end it; the list of runs names it", async ({ page }) => {
   const hub = new TurnoutServer([FLOWS], ["--hub", "tcp://127.0.0.1:0"]);
   await hub.start();
   try {
@@ -41,6 +80,10 @@ test("a task that waits says why, and what would end it", async ({ page }) => {
     await expect(panel).toContainText(/gpu/);
     await expectAccessible(page);
     await picture(page, "run-waiting-light");
+    await page.goto(`${hub.url}/runs`);
+    const row = page.getByRole("table", { name: "Runs" }).getByRole("row").nth(1);
+    await expect(row).toContainText("train waits: no_worker_matches{gpu=a100}");
+    await picture(page, "runs-waiting-light");
   } finally {
     await hub.stop();
     hub.remove();
@@ -120,14 +163,14 @@ test("a run is paused, resumed and cancelled, each after saying what it does", a
   const title = page.getByRole("heading", { level: 1 });
   await expect(title).toContainText("running");
   await page.getByRole("button", { name: "Pause" }).click();
-  await expect(page.getByRole("dialog")).toContainText("go on to their end");
+  await expect(page.getByRole("dialog")).toContainText("1 task that runs goes on to its end: nap.");
   await page.getByRole("button", { name: "Pause the run" }).click();
   await expect(title).toContainText("paused");
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByRole("button", { name: "Resume the run" }).click();
   await expect(title).toContainText("running");
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
-  await expect(page.getByRole("dialog")).toContainText("are stopped");
+  await expect(page.getByRole("dialog")).toContainText("1 task that runs is stopped: nap.");
   await expectAccessible(page);
   await page.getByRole("button", { name: "Cancel the run" }).click();
   await expect(title).toContainText("cancelled");

@@ -31,6 +31,12 @@ const test = base.extend<object, { server: TurnoutServer }>({
   ],
 });
 
+test("a file that the server was started with shows its text", async ({ page }) => {
+  await page.goto("/workflows/nightly?tab=source");
+  await expect(page.getByText("read only: the server was started with this file")).toBeVisible();
+  await expect(page.getByLabel("Source of nightly")).toContainText("Counts what came in over night");
+});
+
 test("a schedule is paused, resumed and backfilled after a preview", async ({ page }) => {
   await page.goto("/schedules");
   await page.getByRole("button", { name: "Pause nightly of nightly" }).click();

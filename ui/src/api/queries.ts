@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api, call, type Schemas } from "./client";
-import { completeUntil, extended } from "./history";
+import { extended, type Histories, unknownSince } from "./history";
 import type { paths } from "./schema";
 
 type Query<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Found } } }
@@ -302,13 +302,16 @@ export const orchestrationQuery = queryOptions({
   refetchInterval: 5_000,
 });
 
-/** The last hour of the orchestrator of this server: read whole once, and then what is new. */
+/** The last hour of the orchestrators whose servers answered: each is read whole once, and then what is new. */
 export const orchestrationHistoryQuery = queryOptions({
   queryKey: ["orchestration", "history"],
   queryFn: async ({ signal, client, queryKey }) => {
-    const known = client.getQueryData<Schemas["OrchestrationHistory"]>(queryKey);
-    const query = { since: completeUntil(known) };
-    return extended(known, await call(api.GET("/api/v1/orchestration/history", { signal, params: { query } })));
+    const read = (since: number) =>
+      call(api.GET("/api/v1/orchestration/history", { signal, params: { query: { since } } }));
+    const known = client.getQueryData<Histories>(queryKey) ?? {};
+    const since = unknownSince(known);
+    const news = await read(since);
+    return extended(known, news.orchestrator in known || since === 0 ? news : await read(0));
   },
   refetchInterval: 5_000,
 });
@@ -335,7 +338,7 @@ export const waitingTasksQuery = queryOptions({
 });
 
 /** The due times of a schedule that a calendar shows at most: one that is due every minute leaves room for others. */
-const MOST_OF_ONE = 100;
+export const MOST_OF_ONE = 100;
 
 /** The due times of a span, for a calendar. */
 export function calendarQuery(from: number, until: number) {

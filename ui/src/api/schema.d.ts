@@ -1613,8 +1613,8 @@ export interface paths {
         };
         /**
          * Get the text of a workflow
-         * @description The text of the version in force, as it was written: YAML, or the Python file. Of a workflow of the program
-         *     that the server was started with, it is the text of its module.
+         * @description The text of the version in force, as it was written: YAML, or the Python file. Of a workflow that the
+         *     server was started with, it is the text of its file or module.
          */
         get: operations["get_workflow_source"];
         put?: never;
@@ -1737,7 +1737,8 @@ export interface paths {
         /**
          * Get metrics
          * @description The metrics of all orchestrators, and of the runs that ended since the server started, in the text format of
-         *     Prometheus.
+         *     Prometheus; in that of OpenMetrics if the request accepts it. Then histograms have exemplars with the ids of
+         *     traces, if telemetry is enabled.
          */
         get: operations["metrics"];
         put?: never;
@@ -2095,6 +2096,10 @@ export interface components {
                 [key: string]: string;
             } | null;
             reason: string;
+            /** @description What the attempt asks of the executor. */
+            resources?: {
+                [key: string]: number | string;
+            } | null;
         };
         /**
          * DecisionPage
@@ -2191,6 +2196,8 @@ export interface components {
                 [key: string]: string;
             } | null;
             reason: string;
+            /** @description What the attempt asks for: the task's resources, with the entries of the rule in place of its own. */
+            resources?: components["schemas"]["Resources"] | null;
         };
         /**
          * DispatchTrace
@@ -2966,6 +2973,10 @@ export interface components {
             name: string;
             /** @description The function, command, handler or workflow that it runs. */
             ref: string;
+            /** @description What an attempt asks of its executor. */
+            resources?: {
+                [key: string]: number | string;
+            } | null;
             row: number;
             timeout?: number | null;
             worker_selector?: {
@@ -3082,6 +3093,21 @@ export interface components {
             };
         };
         /**
+         * Resources
+         * @description The request of one attempt. None, or a name that is not there: nothing is asked.
+         */
+        Resources: {
+            /** @description Cores; a fraction is a share of one. */
+            cpu?: number | null;
+            /** @description Amounts by names that only the executor knows. */
+            custom?: {
+                [key: string]: number;
+            };
+            gpu?: number | null;
+            /** @description Bytes. */
+            memory?: number | null;
+        };
+        /**
          * Role
          * @description The rights of a token; each role includes those before it.
          * @enum {string}
@@ -3108,6 +3134,9 @@ export interface components {
              * @default false
              */
             refused?: boolean;
+            resources?: {
+                [key: string]: number | string;
+            } | null;
             /** @description The number of the rule that decided, from 1; absent: none did. */
             rule?: number | null;
             /** @description The full name. */
@@ -3183,6 +3212,10 @@ export interface components {
             pattern: string;
             /** @description The share of runs that the rule applies to; absent: all. */
             percent?: number | null;
+            /** @description What attempts ask of the executor, in place of the task's entries of the same names: `cpu` and `gpu` as numbers, `memory` in bytes or as `8GiB`, other names as numbers. */
+            resources?: {
+                [key: string]: number | string;
+            } | null;
             /**
              * @description True: adds a copy whose result is compared and logged, and decides nothing.
              * @default false
@@ -3217,6 +3250,8 @@ export interface components {
             trigger?: components["schemas"]["RunTrigger"] | null;
             /** @description The version of the workflow that the run keeps. */
             version: string;
+            /** @description A task of it that waits, of a run that goes on. Lists of runs have it. */
+            waiting?: components["schemas"]["WaitingTask"] | null;
             /** @description The full name, `tenant::package::workflow`. */
             workflow: string;
         };
@@ -3261,6 +3296,8 @@ export interface components {
             trigger?: components["schemas"]["RunTrigger"] | null;
             /** @description The version of the workflow that the run keeps. */
             version: string;
+            /** @description A task of it that waits, of a run that goes on. Lists of runs have it. */
+            waiting?: components["schemas"]["WaitingTask"] | null;
             /** @description The full name, `tenant::package::workflow`. */
             workflow: string;
         };
@@ -3689,6 +3726,10 @@ export interface components {
             progress?: string | null;
             /** @description Why it waits, or why it was skipped or cancelled. */
             reason?: string | null;
+            /** @description What its attempts ask of the executor, as `{"gpu": 1, "memory": "8GiB"}`. */
+            resources?: {
+                [key: string]: number | string;
+            } | null;
             retry_in?: number | null;
             started_at?: number | null;
             state: components["schemas"]["TaskState"];
@@ -3759,6 +3800,10 @@ export interface components {
             name: string;
             /** @description Why it waits, or why it was skipped or cancelled. */
             reason?: string | null;
+            /** @description What its attempts ask of the executor, as `{"gpu": 1, "memory": "8GiB"}`. */
+            resources?: {
+                [key: string]: number | string;
+            } | null;
             retry_in?: number | null;
             started_at?: number | null;
             state: components["schemas"]["TaskState"];
@@ -4004,6 +4049,20 @@ export interface components {
             /** @description The version that runs of it have. */
             spec_version: string;
             version: number;
+        };
+        /**
+         * WaitingTask
+         * @description The first task of a run that waits to be started.
+         */
+        WaitingTask: {
+            /**
+             * @description How many tasks of the run wait, among the first 200.
+             * @default 1
+             */
+            count?: number;
+            /** @description Why it waits; none: nothing keeps it from its start. */
+            reason?: string | null;
+            task: string;
         };
         /**
          * WaitSpan
@@ -4395,6 +4454,10 @@ export interface components {
             name: string;
             /** @description The function, command, handler or workflow that it runs. */
             ref: string;
+            /** @description What an attempt asks of its executor. */
+            resources?: {
+                [key: string]: number | string;
+            } | null;
             timeout?: number | null;
             worker_selector?: {
                 [key: string]: string;
@@ -5027,7 +5090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Codes: `invalid_request`, `json_depth`, `bad_webhook_mapping`, `bad_secret_reference`, `unknown_parameter`. */
+            /** @description Codes: `invalid_request`, `json_depth`, `bad_webhook`, `bad_webhook_mapping`, `bad_secret_reference`, `unknown_parameter`. */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -101,7 +101,7 @@ function AttentionItem({ item }: { item: Item }) {
         </span>
         <span className="min-w-0 flex-1">
           <span className="foreign block font-medium text-sm">{item.title}</span>
-          <span className="foreign line-clamp-2 text-ink-2 text-xs">
+          <span className="foreign line-clamp-4 text-ink-2 text-xs">
             {item.detail}
             {item.remedy && <span className="text-ink-3"> {item.remedy}</span>}
           </span>

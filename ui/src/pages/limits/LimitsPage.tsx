@@ -15,6 +15,7 @@ const COLUMNS: Column<Limit>[] = [
   {
     key: "name",
     header: "Limit",
+    width: "minmax(6rem, 2fr)",
     cell: (limit) => (
       <span className="flex items-center gap-2">
         <span className="foreign truncate font-medium">{limit.name}</span>
@@ -65,7 +66,7 @@ export function LimitsPage() {
       <div className="min-w-0 flex-1">
         <ListPage
           title="Limits"
-          about="who holds them, and who waits at which place"
+          about="What holds each limit, and what waits for it; choose one to see both"
           error={limits.data === undefined ? limits.error : null}
           onRetry={() => void limits.refetch()}
         >

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, type ReactNode, Suspense, useMemo } from "react";
+import type { Schemas } from "@/api/client";
 import { orchestrationHistoryQuery } from "@/api/queries";
 import { Card, ErrorBox, Skeleton, SkeletonLines } from "@/components";
 import type { ChartSeries } from "@/components/TimeChart";
@@ -9,10 +10,16 @@ import { columnsOf, line, poolSeries, span } from "./series";
 
 const TimeChart = lazy(() => import("@/components/TimeChart"));
 
-/** The last hour of this server's orchestrator: sizes and use of its pools, their queues, the database. */
-export function Charts() {
+interface ChartsProps {
+  shown: Schemas["OrchestratorView"];
+  /** There are others on the database: the charts say of which they are. */
+  several: boolean;
+}
+
+/** The last hour of an orchestrator: sizes and use of its pools, their queues, the database. Each server keeps its own. */
+export function Charts({ shown, several }: ChartsProps) {
   const history = useQuery(orchestrationHistoryQuery);
-  const { data } = history;
+  const data = history.data?.[shown.id];
   const columns = useMemo(() => data && columnsOf(data.samples, data.interval), [data]);
   const series = useMemo(() => {
     if (columns === undefined) return null;
@@ -26,11 +33,16 @@ export function Charts() {
       ],
     };
   }, [columns]);
-  if (history.error && !data) return <ErrorBox error={history.error} onRetry={() => void history.refetch()} />;
-  if (columns === undefined || series === null) return <SkeletonLines lines={6} />;
+  if (history.error && !history.data) return <ErrorBox error={history.error} onRetry={() => void history.refetch()} />;
+  if (!history.data) return <SkeletonLines lines={6} />;
+  if (columns === undefined || series === null) return <Elsewhere shown={shown} />;
   const { at } = columns;
   const [first, last] = [at[0] ?? 0, at.at(-1) ?? 0];
-  const length = `last ${duration(Math.max(60, Math.round((last - first) / 60) * 60))}`;
+  const length = (
+    <span className="foreign">
+      {several && `${shown.host}, ${shown.pid}, `}last {duration(Math.max(60, Math.round((last - first) / 60) * 60))}
+    </span>
+  );
   return (
     <div className="grid gap-4 lg:grid-cols-2">
       <Chart title="Size of the pools" aside={length} at={at} series={series.sizes} format={whole} />
@@ -44,6 +56,18 @@ export function Charts() {
         format={percent}
       />
     </div>
+  );
+}
+
+/** Says where the history of an orchestrator is that another server answers for. */
+function Elsewhere({ shown }: { shown: Schemas["OrchestratorView"] }) {
+  return (
+    <Card title="The last hour">
+      <p className="foreign text-ink-2 text-sm">
+        {shown.host}, process {shown.pid}, keeps its history itself, and another server answers this page. Its charts
+        are on the page of its own server, if it has one; what it does now stands above.
+      </p>
+    </Card>
   );
 }
 

@@ -16,14 +16,14 @@ const KINDS: Record<string, Tone> = {
 };
 
 /** What the coordinator of an orchestrator did, with its reasons. */
-export function Events({ orchestrator, here }: { orchestrator: Schemas["OrchestratorView"]; here: boolean }) {
-  const history = useQuery({ ...orchestrationHistoryQuery, enabled: here });
-  const events = (here ? history.data?.events : undefined) ?? orchestrator.events;
+export function Events({ orchestrator }: { orchestrator: Schemas["OrchestratorView"] }) {
+  const known = useQuery(orchestrationHistoryQuery).data?.[orchestrator.id];
+  const events = known?.events ?? orchestrator.events;
   return (
     <Card
       title="Scaling and other events"
       flush
-      aside={here ? "of the last hour" : "the latest; the history is kept by its own server"}
+      aside={known ? "of the last hour" : "the latest; its own server keeps those of the last hour"}
     >
       {events.length === 0 ? (
         <EmptyState icon="orchestration" title="Nothing was scaled or replaced">

@@ -127,9 +127,9 @@ export function OrchestrationPage() {
               </Card>
             )}
             <Pools orchestrator={shown} />
-            {shown.id === here && <Charts />}
+            <Charts shown={shown} several={orchestrators.length > 1} />
             <div className="grid items-start gap-4 xl:grid-cols-2">
-              <Events orchestrator={shown} here={shown.id === here} />
+              <Events orchestrator={shown} />
               <div className="grid gap-4">
                 <DatabaseCard orchestrator={shown} />
                 <Breakers orchestrator={shown} />

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { completeUntil, extended } from "@/api/history";
 import { columnsOf, line, poolSeries, span } from "./series";
 
 function sample(at: number, sizes: Record<string, number> = { task_claimer: 1 }, saturation = 0) {
@@ -43,31 +42,5 @@ describe("lines", () => {
     const columns = columnsOf([sample(0, {}, 0.1), sample(5, {}, 0.7), sample(100, {}, 0.2)], 5);
     expect(span(line(columns, "saturation", "wait", (each) => each.saturation))).toEqual([0.1, 0.7]);
     expect(span({ label: "", tone: "ok", values: [null] })).toBeNull();
-  });
-});
-
-describe("a history that is read in parts", () => {
-  const part = (orchestrator: string, times: number[], events: number[] = []) => ({
-    orchestrator,
-    interval: 5,
-    samples: times.map((at) => sample(at)),
-    events: events.map((at) => ({ at, kind: "scaled", pool: "task_claimer", detail: "" })),
-  });
-
-  it("is extended, and keeps an hour", () => {
-    const known = part("a", [0, 5], [3]);
-    expect(completeUntil(known)).toBe(5);
-    const more = extended(known, part("a", [10], [7]));
-    expect(more.samples.map((each) => each.at)).toEqual([0, 5, 10]);
-    expect(more.events.map((each) => each.at)).toEqual([3, 7]);
-    const later = extended(more, part("a", [3_608]));
-    expect(later.samples.map((each) => each.at)).toEqual([10, 3_608]);
-    expect(later.events).toEqual([]);
-  });
-
-  it("begins anew with another orchestrator", () => {
-    const restarted = part("b", [20]);
-    expect(extended(part("a", [0, 5]), restarted)).toBe(restarted);
-    expect(completeUntil(undefined)).toBe(0);
   });
 });

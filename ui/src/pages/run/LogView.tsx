@@ -2,7 +2,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { logsQuery } from "@/api/queries";
-import { Button, EmptyState, ErrorBox, Input, SkeletonLines } from "@/components";
+import { Button, EmptyState, ErrorBox, Input, SkeletonLines, toastError } from "@/components";
 import { counted } from "@/lib/numbers";
 import { useStream } from "@/live/LiveProvider";
 import { LogRow } from "./LogRow";
@@ -60,9 +60,19 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
         : (places.find((each) => each > from) ?? places[0]),
     );
   };
-  const download = () => {
+  const [reading, setReading] = useState(false);
+  /** Keeps all lines as a file: those that are not in the page are read first. */
+  const download = async () => {
+    setReading(true);
+    let found: Pick<typeof query, "data" | "hasNextPage" | "isError"> = query;
+    while (found.hasNextPage && !found.isError) found = await query.fetchNextPage();
+    setReading(false);
+    if (found.isError) return toastError("The log could not be read to its end", query.error);
+    const all = merged(found.data?.pages.flatMap((page) => page.lines) ?? [], lines);
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([asText(lines)], { type: "text/plain" }));
+    link.href = URL.createObjectURL(
+      new Blob([asText(all.filter((line) => line.stream !== "progress"))], { type: "text/plain" }),
+    );
     link.download = `${task ?? "run"}-${runId}.log`.replace(/[^\w.-]+/g, "_");
     link.click();
     URL.revokeObjectURL(link.href);
@@ -111,8 +121,9 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
             look="quiet"
             icon="download"
             label="Download the log"
+            busy={reading}
             disabled={count === 0}
-            onClick={download}
+            onClick={() => void download()}
           />
         </span>
       </div>

@@ -1,11 +1,12 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, call, type Schemas } from "@/api/client";
+import { runGraphQuery } from "@/api/queries";
 import { Button, Dialog, Input, toast, toastError } from "@/components";
-import { counted } from "@/lib/numbers";
 import { ENDED } from "@/lib/states";
 import { useCommands } from "@/shell/commands";
 import { useShortcuts } from "@/shell/shortcuts";
+import { consequences } from "./consequences";
 import { RerunDialog } from "./RerunDialog";
 
 type Asked = "cancel" | "pause" | "resume" | "rerun";
@@ -54,6 +55,7 @@ const KEYS = {
 
 function Confirm({ run, action, onClose }: { run: Run; action: Exclude<Asked, "rerun">; onClose: () => void }) {
   const [reason, setReason] = useState("");
+  const graph = useQuery(runGraphQuery(run.id));
   const params = { path: { run_id: run.id } };
   const act = useMutation({
     mutationFn: () => {
@@ -83,8 +85,10 @@ function Confirm({ run, action, onClose }: { run: Run; action: Exclude<Asked, "r
     >
       <div className="grid gap-3">
         <ul className="grid list-disc gap-1 pl-4 text-sm">
-          {consequences(run, action).map((each) => (
-            <li key={each}>{each}</li>
+          {consequences(run, graph.data?.nodes ?? [], action).map((each) => (
+            <li key={each} className="foreign">
+              {each}
+            </li>
           ))}
         </ul>
         {action === "cancel" && (
@@ -101,19 +105,3 @@ function Confirm({ run, action, onClose }: { run: Run; action: Exclude<Asked, "r
 }
 
 const DONE = { cancel: "The run is cancelled", pause: "The run is paused", resume: "The run goes on" };
-
-/** Returns what an action does to the tasks, in sentences. */
-export function consequences(run: Pick<Run, "tasks">, action: Exclude<Asked, "rerun">): string[] {
-  const count = (state: string) => run.tasks?.[state] ?? 0;
-  const running = counted(count("running"), "task");
-  const waiting = counted(count("ready") + count("pending"), "task");
-  const done = counted(count("completed"), "task");
-  if (action === "pause")
-    return [`${running} that run go on to their end.`, `${waiting} do not start until you resume.`];
-  if (action === "resume") return [`${waiting} start as soon as they can.`, `Results of ${done} stay.`];
-  return [
-    `${running} that run are stopped.`,
-    `${waiting} that have not started never will.`,
-    `Results of ${done} are kept; a rerun can use them.`,
-  ];
-}

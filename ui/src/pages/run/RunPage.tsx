@@ -22,6 +22,7 @@ import { whole } from "@/lib/numbers";
 import { ENDED, MARK, toneOf } from "@/lib/states";
 import { useTitle } from "@/lib/title";
 import { useFollowedRun } from "./follow";
+import { HeaderValues } from "./HeaderValues";
 import { RunActions } from "./RunActions";
 import { TASK_STATES } from "./tasks";
 
@@ -65,7 +66,7 @@ export function RunPage() {
               <StateBadge state={run.state} />
             </span>
           }
-          about={<About run={run} />}
+          about={<About run={run} onShow={() => go({ tab: "values" })} />}
           actions={<RunActions run={run} />}
         />
         <Notice run={run} onShow={() => go({ tab: "tasks" })} />
@@ -108,7 +109,7 @@ export function RunPage() {
   );
 }
 
-function About({ run }: { run: Schemas["RunDetail"] }) {
+function About({ run, onShow }: { run: Schemas["RunDetail"]; onShow: () => void }) {
   return (
     <div className="grid gap-1.5">
       <span className="flex flex-wrap items-center gap-x-3">
@@ -129,6 +130,7 @@ function About({ run }: { run: Schemas["RunDetail"] }) {
         {(run.priority ?? 0) !== 0 && <span>priority {run.priority}</span>}
       </span>
       <Counts tasks={run.tasks ?? {}} />
+      <HeaderValues run={run} onShow={onShow} />
     </div>
   );
 }

@@ -26,10 +26,13 @@ import { useTitle } from "@/lib/title";
 import { type BulkAction, BulkDialog } from "./BulkDialog";
 import { isNarrow } from "./filters";
 import { SavedFilters } from "./SavedFilters";
+import { whyOf } from "./why";
 
 type Run = Schemas["Run"];
 
 const route = getRouteApi("/shell/runs");
+/** Milliseconds after which the list is read again while runs of it go on. */
+const WAITS_INTERVAL = 5_000;
 
 export const RUN_COLUMNS: Column<Run>[] = [
   { key: "name", header: "Workflow", cell: (run) => <span className="foreign font-medium">{run.name}</span> },
@@ -39,11 +42,7 @@ export const RUN_COLUMNS: Column<Run>[] = [
     header: "Why",
     phone: false,
     width: "minmax(0, 2fr)",
-    cell: (run) => (
-      <span className={cx("foreign", run.error ? "text-bad" : "text-ink-2")}>
-        {run.error?.message ?? run.reason ?? ""}
-      </span>
-    ),
+    cell: (run) => <span className={cx("foreign", run.error ? "text-bad" : "text-ink-2")}>{whyOf(run)}</span>,
   },
   {
     key: "trigger",
@@ -86,9 +85,12 @@ export function RunsPage() {
   const navigate = route.useNavigate();
   const [bulk, setBulk] = useState<BulkAction | null>(null);
   const { from, until, top, ...rest } = search;
-  const runs = useInfiniteQuery(
-    runsQuery({ ...rest, created_from: from, created_before: until, top_level: top, limit: 100 }),
-  );
+  const runs = useInfiniteQuery({
+    ...runsQuery({ ...rest, created_from: from, created_before: until, top_level: top, limit: 100 }),
+    // That a task of a run waits is no event of the run.
+    refetchInterval: ({ state }) =>
+      state.data?.pages.some((page) => page.runs.some((run) => run.state === "running")) ? WAITS_INTERVAL : false,
+  });
   const rows = runs.data?.pages.flatMap((page) => page.runs);
   const change = (to: Partial<RunSearch>) => void navigate({ search: (old) => ({ ...old, ...to }), replace: true });
   const more = () => {

@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { calendarQuery } from "@/api/queries";
+import { calendarQuery, MOST_OF_ONE } from "@/api/queries";
 import { Card, ErrorBox, SkeletonLines } from "@/components";
 import { cx } from "@/lib/cx";
 import { lastSegment } from "@/lib/names";
 import { counted } from "@/lib/numbers";
 import { clock, exact } from "@/lib/time";
-import { agenda } from "./agenda";
+import { agenda, cutOff } from "./agenda";
 
 const DAYS = 14;
 const SHOWN = 5;
@@ -19,6 +19,7 @@ export function Agenda() {
   const fires = useQuery(calendarQuery(from, from + DAYS * 86_400));
   if (fires.error && !fires.data) return <ErrorBox error={fires.error} onRetry={() => void fires.refetch()} />;
   if (!fires.data) return <SkeletonLines lines={6} />;
+  const cut = cutOff(fires.data.fires, MOST_OF_ONE);
   return (
     <Card title="Next two weeks" flush aside="in your time zone">
       <ol className="grid gap-px bg-line sm:grid-cols-2 md:grid-cols-4 xl:grid-cols-7">
@@ -50,6 +51,11 @@ export function Agenda() {
           </li>
         ))}
       </ol>
+      {cut.length > 0 && (
+        <p className="foreign border-line border-t px-3.5 py-2 text-ink-2 text-xs">
+          Of {cut.join(", ")} the next {MOST_OF_ONE} due times are shown.
+        </p>
+      )}
     </Card>
   );
 }

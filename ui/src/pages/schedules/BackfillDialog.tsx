@@ -56,7 +56,7 @@ export function BackfillDialog({ schedule, onClose }: { schedule: Schedule | nul
           Runs start for the due times in this span that have not fired. Times are those of{" "}
           <span className="foreign">{schedule?.timezone}</span>.
         </p>
-        <div className="grid gap-3 sm:grid-cols-2">
+        <div className="grid items-start gap-3 sm:grid-cols-2">
           <Input
             label="From"
             type="datetime-local"

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Schemas } from "@/api/client";
-import { Badge, Button, type Column, RelativeTime, Table } from "@/components";
+import { Badge, Button, type Column, Icon, RelativeTime, Table } from "@/components";
 import { lastSegment } from "@/lib/names";
 import { useScheduleActions } from "./actions";
 import { BackfillDialog } from "./BackfillDialog";
@@ -69,7 +69,8 @@ export function ScheduleList({ schedules }: { schedules: readonly Schedule[] | u
     {
       key: "act",
       header: <span className="sr-only">Actions</span>,
-      width: "8.5rem",
+      // Words where there is room for them.
+      width: "clamp(8.5rem, 24vw, 15rem)",
       align: "end",
       cell: (each) => (
         <span className="flex justify-end gap-1">
@@ -85,16 +86,24 @@ export function ScheduleList({ schedules }: { schedules: readonly Schedule[] | u
             <>
               <Button
                 small
-                icon="runs"
-                label={`Fire ${each.name} of ${lastSegment(each.workflow)} now`}
+                aria-label={`Fire ${each.name} of ${lastSegment(each.workflow)} now`}
                 onClick={() => act.mutate({ schedule: each, verb: "fire" })}
-              />
+              >
+                <span className="lg:hidden">
+                  <Icon name="runs" size={14} />
+                </span>
+                <span className="hidden lg:inline">Fire now</span>
+              </Button>
               <Button
                 small
-                icon="rerun"
-                label={`Backfill ${each.name} of ${lastSegment(each.workflow)}`}
+                aria-label={`Backfill ${each.name} of ${lastSegment(each.workflow)}`}
                 onClick={() => setBackfilled(each)}
-              />
+              >
+                <span className="lg:hidden">
+                  <Icon name="rerun" size={14} />
+                </span>
+                <span className="hidden lg:inline">Backfill</span>
+              </Button>
             </>
           )}
         </span>

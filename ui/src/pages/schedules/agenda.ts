@@ -8,6 +8,18 @@ export interface Day {
   fires: NextFire[];
 }
 
+/** Returns the names of the schedules of which as many due times were read as the calendar shows of one: they have more. */
+export function cutOff(fires: readonly NextFire[], most: number): string[] {
+  const counts = new Map<number, number>();
+  const found = new Map<number, string>();
+  for (const fire of fires) {
+    const count = (counts.get(fire.schedule_id) ?? 0) + 1;
+    counts.set(fire.schedule_id, count);
+    if (count >= most) found.set(fire.schedule_id, fire.name);
+  }
+  return [...found.values()];
+}
+
 /** Returns the days from a moment on, each with its due times; days begin in the zone of the viewer. */
 export function agenda(fires: readonly NextFire[], from: number, days: number): Day[] {
   const found: Day[] = [];

@@ -31,7 +31,7 @@ export function UnmatchedWaits({ address }: { address: string }) {
                 </Link>
                 {wait.tasks > 1 && <span className="text-ink-2 text-xs">{counted(wait.tasks, "task")}</span>}
                 <span className="ml-auto text-ink-2 text-xs">
-                  has waited since <RelativeTime at={wait.since} />
+                  waits since <RelativeTime at={wait.since} />
                 </span>
               </div>
               <div className="flex flex-wrap items-center gap-1.5 text-ink-2 text-xs">
@@ -54,19 +54,21 @@ export function UnmatchedWaits({ address }: { address: string }) {
 }
 
 /** Returns the command that starts a worker with the labels that a task needs. */
-function command(address: string, { labels }: Wait): string {
+function command(address: string, { labels, handler }: Wait): string {
+  // A handler in Python is named by its module and function; those of other languages are known to their program.
+  const module = /^([\w.]+):\w+$/.exec(handler)?.[1] ?? "MODULE";
   const given = Object.entries(labels).map(([label, value]) => ` --label '${label}=${value.replaceAll("'", "'\\''")}'`);
-  return `turnout worker --connect ${address} --import MODULE${given.join("")}`;
+  return `turnout worker --connect ${address} --import ${module}${given.join("")}`;
 }
 
 /** Returns what the nearest worker would have to have, in words. */
 function lacking({ nearest, handler }: Wait): string {
-  if (nearest === null) return "· no worker is connected";
+  if (nearest === null) return "No worker is connected.";
   const missing = Object.entries(nearest.missing).map(([label, value]) => {
     const own = nearest.has[label];
     return own === undefined ? `the label ${label}=${value}` : `${label}=${value} (it has ${own})`;
   });
   if (nearest.lacks_handler) missing.push(`the handler ${handler}`);
   if (nearest.draining) missing.push("an end of its drain");
-  return `· the nearest worker, ${nearest.worker}, lacks ${missing.join(" and ")}`;
+  return `The nearest worker, ${nearest.worker}, lacks ${missing.join(" and ")}.`;
 }

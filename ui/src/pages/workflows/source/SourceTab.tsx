@@ -54,5 +54,7 @@ function why(workflow: Workflow): ReactNode {
       </>
     );
   }
-  return "read only: it is part of the server's program";
+  return workflow.kind === "yaml"
+    ? "read only: the server was started with this file"
+    : "read only: it is part of the server's program";
 }
