@@ -9,7 +9,6 @@ store bytecode, as it may where Turnout is installed, and the first start of all
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -28,6 +27,7 @@ from typing import Any
 
 import httpx
 import psycopg
+from command_line import run_named
 from cpu import of_processes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -294,18 +294,5 @@ def _report_idle(workload: str, server: Server) -> None:
     report(workload, percent_of_a_core=statistics.median(shares), worst=max(shares), bar=1.0)
 
 
-WORKLOADS = {each.__name__: each for each in (start, queue, latency, followers, idle)}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("workloads", nargs="*", help=f"of {', '.join(WORKLOADS)}; all if none is given")
-    names = parser.parse_args().workloads or list(WORKLOADS)
-    if unknown := set(names) - WORKLOADS.keys():
-        parser.error(f"{', '.join(sorted(unknown))}: the workloads are {', '.join(WORKLOADS)}")
-    for name in names:
-        WORKLOADS[name]()
-
-
 if __name__ == "__main__":
-    main()
+    run_named(__doc__, (start, queue, latency, followers, idle))

@@ -7,7 +7,6 @@ One JSON line per workload. The pages are those that a server serves, on SQLite;
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from command_line import run_named
 from cpu import of_processes
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,11 +70,26 @@ def many(count: int, go: str = "") -> int:
 class Server:
     """A server in a folder of its own, and a client of it."""
 
-    def __init__(self, folder: Path, database: str) -> None:
+    def __init__(self, folder: Path, database: str, *, workflows: bool = True) -> None:
         (folder / "flows.py").write_text(FLOWS)
-        command = [sys.executable, "-m", "turnout", "server", "flows.py", "--port", "0", "--json", "--quiet"]
+        command = [
+            sys.executable,
+            "-m",
+            "turnout",
+            "server",
+            "--port",
+            "0",
+            "--json",
+            "--quiet",
+            "--database",
+            database,
+        ]
         self.process = subprocess.Popen(
-            [*command, "--database", database], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            [*command, *(["flows.py"] if workflows else [])],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
         assert self.process.stdout is not None
         self.url: str = json.loads(self.process.stdout.readline())["url"]
@@ -111,6 +126,22 @@ def serving(database: str | None = None) -> Iterator[Server]:
             yield server
         finally:
             server.end()
+
+
+@contextmanager
+def serving_apart() -> Iterator[tuple[Server, Server]]:
+    """Yields a server that runs tasks, and one on the same database that has no workflows and only answers."""
+    with tempfile.TemporaryDirectory(prefix="turnout-web-") as name:
+        database = f"sqlite:///{name}/turnout.db"
+        runs = Server(Path(name), database)
+        try:
+            answers = Server(Path(name), database, workflows=False)
+            try:
+                yield runs, answers
+            finally:
+                answers.end()
+        finally:
+            runs.end()
 
 
 class Browser:
@@ -196,11 +227,18 @@ def _asked(server: Server, path: str, times: int = 10) -> dict[str, Any]:
 def live() -> None:
     """A run of 10,000 items that is followed by its page. ``ms``: CPU of the page per update, which has the moves of
     one reading of the server; ``longest_task_ms``: the longest time for which it did not answer, by the clock.
-    ``server_cpu_ms``: what the server took more than for the same run without a page, per move."""
-    with serving() as server, tempfile.TemporaryDirectory(prefix="turnout-go-") as folder:
-        without = _followed(server, Path(folder) / "first", page=False)
-        found = _followed(server, Path(folder) / "second", page=True)
-    seen = found["seen"]
+    ``cpu_ms``: the whole CPU, per move, of a server that does nothing but answer the page: the tasks run in another."""
+    with serving_apart() as (executing, answering), tempfile.TemporaryDirectory(prefix="turnout-go-") as folder:
+        go = Path(folder) / "go"
+        run_id = executing.start(count=ITEMS, go=str(go))
+        ended = 'h1:has-text("completed")'
+        browser = Browser(answering, "live", TASKS.format(run_id), ready=FIRST_TASK, until=ended)
+        browser.line()
+        before = answering.cpu()
+        go.touch()
+        seen = browser.line()
+        cpu = answering.cpu() - before
+        browser.end()
     report(
         "live updates",
         tasks=ITEMS,
@@ -210,26 +248,7 @@ def live() -> None:
         longest_task_ms=round(seen["longest"]),
         bar=100,
     )
-    more = 1_000 * (found["cpu"] - without["cpu"])
-    report("live updates, server", moves=seen["moves"], cpu_ms=round(more / seen["moves"], 3), bar=0.3)
-
-
-def _followed(server: Server, go: Path, *, page: bool) -> dict[str, Any]:
-    run_id = server.start(count=ITEMS, go=str(go))
-    browser = None
-    if page:
-        ended = 'h1:has-text("completed")'
-        browser = Browser(server, "live", TASKS.format(run_id), ready=FIRST_TASK, until=ended)
-        browser.line()
-    before = server.cpu()
-    go.touch()
-    seen: dict[str, Any] = {}
-    if browser is not None:
-        seen = browser.line()
-        browser.end()
-    else:
-        server.wait(run_id)
-    return {"seen": seen, "cpu": server.cpu() - before}
+    report("live updates, server", moves=seen["moves"], cpu_ms=round(1_000 * cpu / seen["moves"], 3), bar=0.3)
 
 
 def runs() -> None:
@@ -286,18 +305,5 @@ def _share(server: Server) -> float:
     return 100 * (server.cpu() - before) / IDLE_SECONDS
 
 
-WORKLOADS = {each.__name__: each for each in (size, run, live, runs, cost)}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("workloads", nargs="*", help=f"of {', '.join(WORKLOADS)}; all if none is given")
-    names = parser.parse_args().workloads or list(WORKLOADS)
-    if unknown := set(names) - WORKLOADS.keys():
-        parser.error(f"{', '.join(sorted(unknown))}: the workloads are {', '.join(WORKLOADS)}")
-    for name in names:
-        WORKLOADS[name]()
-
-
 if __name__ == "__main__":
-    main()
+    run_named(__doc__, (size, run, live, runs, cost))

@@ -1,6 +1,9 @@
-"""Holds the workloads of the benchmarks: no-op tasks, so that the engine is what is measured."""
+"""Holds the workloads of the benchmarks: no-op tasks, so that the engine is what is measured, and one that sleeps."""
 
 from __future__ import annotations
+
+import os
+import time
 
 from turnout import task, workflow
 
@@ -48,3 +51,16 @@ def diamond() -> object:
     """W4: 1 → 2 → 1."""
     first = noop(0)
     return noop([noop(first), noop(first)])
+
+
+@task
+def pause(seconds: float) -> int:
+    """Holds a slot. Returns the id of the process that ran the body."""
+    time.sleep(seconds)
+    return os.getpid()
+
+
+@workflow(name="bench_paused")
+def paused(seconds: float) -> int:
+    """One task that sleeps."""
+    return pause(seconds)
