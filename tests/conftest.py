@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,7 +22,7 @@ from turnout.store import connect
 # TURNOUT_EXAMPLES says with how many examples a property is tried: "few" in make check, "many" in make faults.
 # How long an example takes says nothing on a busy machine. In CI the examples are always the same: a change is judged
 # by what it changes, and the search for new examples goes on everywhere else.
-for name, count in {"few": 20, "usual": 100, "many": 500}.items():
+for name, count in {"few": 20, "usual": 40, "many": 500}.items():
     settings.register_profile(
         name,
         max_examples=count,
@@ -39,6 +40,16 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # and every program that they start inherits it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """With ``--dist loadfile``, a schedule that a process which dies does not bring to a halt."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from tests.kit.file_schedule import FileSchedule
+
+    return FileSchedule(config, log)
 
 
 def pytest_collection_finish() -> None:

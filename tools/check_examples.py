@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 PROGRAMS = (*sorted((ROOT / "examples").rglob("*.py")), *sorted((ROOT / "src/turnout/cli/starter").glob("*.py.in")))
-NEIGHBOURS = (ROOT / "examples/languages", ROOT / "examples/languages/python")
+NEIGHBOURS = (ROOT / "examples/languages", ROOT / "examples/languages/python", ROOT / "examples/serverless")
 """Folders whose modules the examples import by their bare names."""
 PYRIGHT = {
     "typeCheckingMode": "strict",

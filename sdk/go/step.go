@@ -25,10 +25,12 @@ type Step struct {
 	Attempt, RetryLimit int    // Attempt 0 is the first
 	// IdempotencyKey is the same for all attempts of this step: pass it to services that support such keys.
 	IdempotencyKey string
-	Saved          json.RawMessage // the value that an earlier attempt saved with Defer; empty if none
-	Shadow         bool            // a copy whose result is only compared: it must have no side effects
-	Index          *int64          // of an item of a mapped task
-	Labels         map[string]string
+	// Traceparent is the header of W3C Trace Context for requests of the handler; empty unless telemetry is on.
+	Traceparent string
+	Saved       json.RawMessage // the value that an earlier attempt saved with Defer; empty if none
+	Shadow      bool            // a copy whose result is only compared: it must have no side effects
+	Index       *int64          // of an item of a mapped task
+	Labels      map[string]string
 
 	listener listener
 }
@@ -48,7 +50,7 @@ func newStep(document *wire.Step, listener listener) *Step {
 		Previous: document.PreviousResults, Args: orElse(metadata.Args, "{}"), Positional: metadata.Positional,
 		Token: metadata.Token, Attempt: metadata.Attempt, RetryLimit: metadata.RetryLimit,
 		IdempotencyKey: metadata.IdempotencyKey, Saved: metadata.Saved, Shadow: metadata.Shadow, Index: metadata.Index,
-		Labels: metadata.Labels, listener: listener,
+		Labels: metadata.Labels, Traceparent: metadata.Traceparent, listener: listener,
 	}
 }
 

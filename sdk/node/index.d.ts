@@ -24,6 +24,8 @@ export interface Step {
   readonly retryLimit: number;
   /** The same for all attempts of this step: pass it to services that support such keys. */
   readonly idempotencyKey: string | null;
+  /** The header of W3C Trace Context for requests of the handler; null unless telemetry is on. */
+  readonly traceparent: string | null;
   /** The value that an earlier attempt saved with Defer. */
   readonly saved: any;
   /** True for a copy whose result is only compared: it must have no side effects. */

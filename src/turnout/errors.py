@@ -27,6 +27,7 @@ TurnoutError
 │   ├── ExecutionFailed
 │   ├── ExecutorUnavailable    the executor cannot start anything at present; the attempt has not begun
 │   ├── AttemptFenced          the attempt may belong to another holder by now; it has not begun
+│   ├── ResourcesUnavailable   the decided executor can never give what a task asks for
 │   └── HubUnavailable
 ├── StoreError
 │   ├── StoreUnreachable       the call can be retried
@@ -266,6 +267,13 @@ class AttemptFenced(DispatchError):
     Remedy: none is needed; the attempt has not begun."""
 
     code = "attempt_fenced"
+
+
+class ResourcesUnavailable(DispatchError):
+    """Raised when a run is submitted and the executor of a task can never give the resources that the task asks for.
+    Remedy: ask for no more than the message says is there, or route the task to an executor that has it."""
+
+    code = "resources_unavailable"
 
 
 class HubUnavailable(DispatchError):

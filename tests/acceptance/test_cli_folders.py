@@ -74,6 +74,21 @@ def test_orchestrators_drive_what_a_server_has_stored(
     assert "public::embedded::greet" in ready["workflows"]
 
 
+def test_commands_find_the_workflows_of_the_servers_folders_by_name(project: Project) -> None:  # noqa: F811
+    write(project.folder / "flows", "greet.yaml", "steps: [{name: say, command: printf hi, output: SAID}]")
+    write(
+        project.folder / "flows",
+        "watch_folder.py",
+        "from turnout import trigger\n@trigger(every='1h', workflow='greet')\ndef watch():\n    return []\n",
+    )
+    folders = {"TURNOUT_SERVER__WORKFLOW_FOLDERS": "flows"}
+    done = project.run("run", "greet", "--json", **folders)
+    assert (done.code, done.json["result"]) == (0, {"SAID": "hi"}), done
+    # A trigger of one file may name the workflow of another.
+    assert project.run("validate", "flows/watch_folder.py", **folders).code == 0
+    assert "greet" in project.run("validate", **folders).out
+
+
 def test_a_configured_folder_that_does_not_exist_is_named(project: Project) -> None:  # noqa: F811
     done = project.run("server", "--port", "0", "--json", TURNOUT_SERVER__WORKFLOW_FOLDERS="nowhere")
     assert (done.code, done.error["code"]) == (2, "no_such_folder")

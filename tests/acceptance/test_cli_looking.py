@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import uuid
@@ -105,7 +106,8 @@ def test_each_task_s_route_is_explained(project: Project) -> None:
     assert "default executor" in rows["double"]
     assert one.out.startswith("public::embedded::doubling::check → small") and "routing rules" in one.out
     assert trace.out.count("routing rules") == 3
-    known = {"task", "full_name", "executor", "labels", "reason", "trace", "workers", "warning", "runs_not_driven"}
+    known = {"task", "full_name", "executor", "labels", "resources", "reason", "trace", "workers", "warning"}
+    known |= {"runs_not_driven"}
     assert [set(each) for each in document.json] == [known for _ in range(3)]
     assert [each["executor"] for each in document.json] == ["default", "small", "default"]
 
@@ -165,6 +167,61 @@ def test_the_doctor_looks_at_everything(tmp_path: Path) -> None:
     assert gone.code == 5 and not gone.json["ok"]
     assert {each["name"] for each in gone.json["checks"] if each["grade"] == "bad"} == {"database"}
     assert all(set(each) == {"name", "grade", "said"} for each in gone.json["checks"])
+    assert gone.json["extras"]["postgres"]["installed"] and gone.json["extras"]["postgres"]["packages"]["psycopg"]
+    assert {"otel", "server", "workers"} <= set(gone.json["extras"]) and "dev" not in gone.json["extras"]
+
+
+CHECKED = """
+[executors.far]
+use = "far:Far"
+why = "{why}"
+"""
+FAR = """
+from turnout.executors.thread import ThreadExecutor
+
+class Far(ThreadExecutor):
+    def __init__(self, why: str, name: str = "far") -> None:
+        super().__init__(threads=1, name=name)
+        self._why = why
+
+    async def check(self) -> str | None:
+        if self._why == "raises":
+            raise OSError("no route")
+        return self._why or None
+"""
+
+
+@pytest.mark.parametrize(
+    ("why", "code", "said"), [("", 0, "reachable"), ("it is away", 5, "it is away"), ("raises", 5, "OSError: no route")]
+)
+def test_the_doctor_asks_executors_whether_they_reach_their_cluster(
+    tmp_path: Path, why: str, code: int, said: str
+) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "far.py").write_text(FAR)
+    (tmp_path / "turnout.toml").write_text(CHECKED.format(why=why))
+    found = project.run("doctor", "--json")
+    checks = {each["name"]: (each["grade"], each["said"]) for each in found.json["checks"]}
+    assert (found.code, checks["executor far"]) == (code, ("good" if code == 0 else "bad", said)), found.out
+
+
+def test_the_doctor_says_whether_hub_and_collector_answer(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        here = f"127.0.0.1:{listening.getsockname()[1]}"
+        found = project.run(
+            "doctor",
+            "--json",
+            TURNOUT_HUB=f"tcp://{here}",
+            TURNOUT_TELEMETRY__ENABLED="true",
+            TURNOUT_TELEMETRY__ENDPOINT=f"http://{here}",
+        )
+        away = project.run("doctor", "--json", TURNOUT_HUB="tcp://127.0.0.1:1")
+    checks = {each["name"]: each for each in found.json["checks"]}
+    assert {name: checks[name]["grade"] for name in ("hub", "telemetry")} == {"hub": "good", "telemetry": "good"}
+    hub = {each["name"]: each for each in away.json["checks"]}["hub"]
+    assert (away.code, hub["grade"]) == (0, "fair") and "Connection refused" in hub["said"]
+    assert "telemetry" not in {each["name"] for each in away.json["checks"]}, "it is not enabled"
 
 
 def test_the_configuration_is_shown_with_its_origins_and_without_secrets(project: Project) -> None:

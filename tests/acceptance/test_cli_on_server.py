@@ -230,6 +230,7 @@ def test_workflows_workers_and_tokens(client: Client) -> None:
         (["run", "flows.py:doubling"], 2, "not_on_a_server"),
         (["run", "doubling", "-p", "number=many"], 2, "invalid_parameter"),
         (["run", "doubling", "-p", "colour=red"], 2, "unknown_parameter"),
+        (["run", "doubling", "-p", "number=1", "--priority", "2000"], 2, "bad_priority"),
         (["runs", "show", "ffffffff"], 2, "run_not_found"),
         (["runs", "output", "last", "nothing"], 2, "unknown_task"),
         (["explain", "doubling", "--hub", "tcp://127.0.0.1:1"], 2, "invalid_input"),

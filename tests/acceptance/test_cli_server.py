@@ -169,6 +169,17 @@ def test_what_would_be_unsafe_or_cannot_work_is_refused_at_start(
     assert (done.code, done.error["code"]) == (2, code), done
 
 
+def test_a_certificate_that_is_not_there_is_named_before_anything_is_stored(project: Project) -> None:
+    (project.folder / "key.pem").write_text("no key")
+    done = project.run("server", "--json", "--port", "0", "--tls-cert", "none.pem", "--tls-key", "key.pem")
+    assert (done.code, done.error["code"]) == (2, "bad_certificate")
+    assert "server.tls_certificate is 'none.pem', which cannot be read" in done.error["message"]
+    (project.folder / "none.pem").write_text("no certificate")
+    done = project.run("server", "--json", "--port", "0", "--tls-cert", "none.pem", "--tls-key", "key.pem")
+    assert (done.code, done.error["code"]) == (2, "bad_certificate") and "'key.pem'" in done.error["message"]
+    assert not list(project.folder.rglob("turnout-admin-token")) and not list(project.folder.rglob("*.db"))
+
+
 def test_a_server_without_any_usable_token_is_refused_unless_it_is_asked_for(
     project: Project, servers: Servers
 ) -> None:
@@ -200,6 +211,8 @@ def test_tokens_are_made_listed_and_revoked(project: Project) -> None:
     for wrong, code in ((("--role", "root"), "unknown_role"), (("--expires", "0s"), "invalid_input")):
         done = project.run("tokens", "create", "x", *wrong, "--json")
         assert (done.code, done.error["code"]) == (2, code)
+    nameless = project.run("tokens", "create", " ", "--role", "viewer", "--json")
+    assert (nameless.code, nameless.error["code"]) == (2, "invalid_input") and "name" in nameless.error["message"]
 
 
 def test_dev_prints_a_link_that_signs_in_once_and_runs_a_worker(project: Project, servers: Servers) -> None:

@@ -215,7 +215,8 @@ def test_the_wire_of_an_orchestrator_can_be_followed_and_explain_names_who_could
 def test_figures_of_a_hub_that_was_killed_are_marked(yard: Yard, start: Callable[..., subprocess.Popen[str]]) -> None:
     start("gpu-1")
     until(lambda: "gpu-1" in yard.workers())
-    assert "hub gone" not in yard.run("workers", "ls").out
+    # On a busy machine a hub may be late with its figures, and counts as gone until they come.
+    until(lambda: "hub gone" not in yard.run("workers", "ls").out)
     yard.orchestrator.kill()
     yard.orchestrator.wait()
     listed, shown = yard.run_all([["workers", "ls"], ["workers", "show", "gpu-1"]])

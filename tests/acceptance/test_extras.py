@@ -18,7 +18,8 @@ import sys
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"psycopg", "psycopg_binary", "zmq", "litestar", "uvicorn"}:
+        hidden = {"psycopg", "psycopg_binary", "zmq", "litestar", "uvicorn", "opentelemetry"}
+        if name.partition(".")[0] in hidden | {"lightkube", "ray", "distributed"}:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Hidden())
@@ -92,6 +93,21 @@ def test_a_runner_with_a_hub_names_the_extra(plain: dict[str, str], tmp_path: Pa
     assert "turnout[workers]" in done.stdout, done.stderr
 
 
+def test_an_executor_of_the_configuration_names_the_extra(plain: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "turnout.toml").write_text('[executors.cluster]\nuse = "kubernetes"\nimage = "shop:1"\n')
+    hidden = tmp_path / "hidden" / "sitecustomize.py"
+    hidden.write_text(HIDDEN.replace('"zmq", ', ""))
+    done = run(plain, tmp_path, "-m", "turnout", "config", "check")
+    assert "turnout[kubernetes]" in done.stderr + done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("extra", ["ray", "dask"])
+def test_an_executor_on_a_cluster_names_the_extra(extra: str, plain: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "turnout.toml").write_text(f'[executors.far]\nuse = "{extra}"\naddress = "127.0.0.1:1"\n')
+    done = run(plain, tmp_path, "-m", "turnout", "config", "check")
+    assert done.returncode == 2 and f"pip install 'turnout[{extra}]'" in done.stderr, done.stderr
+
+
 def test_handlers_are_written_and_tested_without_sockets(plain: dict[str, str], tmp_path: Path) -> None:
     code = (
         "from turnout.worker import handler, run_step\n"
@@ -108,5 +124,31 @@ def test_every_extra_that_is_named_exists() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert {extra for extra, _ in EXTRAS.values()} | {"all"} <= set(project["optional-dependencies"])
-    optional = ("psycopg", "zmq", "litestar", "uvicorn")
+    optional = ("psycopg", "zmq", "litestar", "uvicorn", "opentelemetry", "ray", "dask", "kubernetes", "lightkube")
     assert not any(name in each for name in optional for each in project["dependencies"])
+    assert not any("kubernetes" in each for each in project["optional-dependencies"]["all"])
+
+
+def test_telemetry_names_its_extra(plain: dict[str, str], tmp_path: Path) -> None:
+    enabled = {**plain, "TURNOUT_TELEMETRY__ENABLED": "true"}
+    code = "from turnout import Runner\ntry: Runner('sqlite:///a.db')\nexcept ImportError as error: print(error)\n"
+    done = run(enabled, tmp_path, "-c", code)
+    assert "turnout[otel]" in done.stdout, done.stderr
+
+
+def test_a_program_without_telemetry_imports_nothing_of_it(tmp_path: Path) -> None:
+    """The packages of all extras are installed here; a run on SQLite loads none of them."""
+    code = (
+        "import sys\n"
+        "from turnout import Runner, task, workflow\n"
+        "@task\n"
+        "def one(): return 1\n"
+        "@workflow\n"
+        "def flow(): return one()\n"
+        "with Runner('sqlite:///a.db') as runner: runner.run(flow)\n"
+        "roots = {name.partition('.')[0] for name in sys.modules}\n"
+        "print(sorted(roots & {'opentelemetry', 'psycopg', 'zmq', 'litestar', 'uvicorn', 'ray', 'distributed'}))\n"
+        "print([name for name in sorted(sys.modules) if name.startswith('turnout.telemetry.')])\n"
+    )
+    done = run({**os.environ, "PYTHONPATH": str(ROOT / "src")}, tmp_path, "-c", code)
+    assert done.stdout.splitlines() == ["[]", "['turnout.telemetry.settings']"], done.stdout + done.stderr

@@ -14,6 +14,7 @@ from tests.conformance.store_rows import OWNER, WORKFLOW, begin, completed, inse
 from turnout.contracts.store import Store
 from turnout.model.children import child_run_id
 from turnout.model.names import new_run_id
+from turnout.model.resources import Resources
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, StoredDecision, TaskRow
 from turnout.model.run_filter import ChangeSpan, RunFilter
 from turnout.model.states import RunState, TaskState
@@ -135,17 +136,17 @@ def test_moves_are_read_from_any_position_on(store: Store) -> None:
     assert store.moves(new_run_id()) == store.moves("nonsense") == []
 
 
-def test_the_latest_decisions_are_read_with_their_labels(store: Store) -> None:
+def test_the_latest_decisions_are_read_with_their_labels_and_resources(store: Store) -> None:
     begin(store)
     first = TaskRow(pos=0, name="first", state=TaskState.RUNNING, attempt=1, executor="gpu", decision="rule 1")
-    placed = msgspec.structs.replace(first, executor="workers", labels={"gpu": "true"})
+    placed = msgspec.structs.replace(first, executor="workers", labels={"gpu": "true"}, resources=Resources(gpu=1))
     item = TaskRow(pos=2, name="second[0]", state=TaskState.READY, executor="default", group=1, index=0)
     rest = TaskRow(pos=1, name="second", state=TaskState.PENDING)
     old, new = new_run(tasks=[first, rest]), new_run(tasks=[placed, rest, item])
     insert(store, old)
     insert(store, new)
     assert store.decisions(10) == [
-        StoredDecision(new.run_id, "v1", 0, "workers", "rule 1", {"gpu": "true"}),
+        StoredDecision(new.run_id, "v1", 0, "workers", "rule 1", {"gpu": "true"}, Resources(gpu=1)),
         StoredDecision(new.run_id, "v1", 1, "default", None, None),
         StoredDecision(old.run_id, "v1", 0, "gpu", "rule 1", None),
     ]

@@ -11,6 +11,7 @@ from turnout.contracts.store import Store
 from turnout.errors import StoreRejected
 from turnout.model.events import ErrorInfo
 from turnout.model.names import new_run_id
+from turnout.model.resources import Resources
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
 from turnout.model.states import RUN_TERMINAL, TASK_FOLDED, TASK_TERMINAL, RunState, TaskState, run_writes, task_writes
 
@@ -48,6 +49,9 @@ def test_a_new_run_is_read_back_as_it_was_submitted(store: Store) -> None:
     assert [row for _, row in store.history(write.run_id)] == write.history
 
 
+ASKED = Resources(cpu=0.5, memory=2**33, custom={"license": 1})
+
+
 def test_every_column_of_a_task_survives_an_update(store: Store, run: RunWrite) -> None:
     image = TaskRow(
         pos=0,
@@ -64,6 +68,7 @@ def test_every_column_of_a_task_survives_an_update(store: Store, run: RunWrite) 
         executor="gpu",
         decision="rule ü 'x' \"y\" \\",
         labels={"gpu": "true"},
+        resources=ASKED,
         poll_key="pollers",
         holder="someone",
         output='{"a": "\\u00e9\\n"}',
@@ -344,6 +349,7 @@ def test_a_completed_row_has_nothing_left_of_what_its_attempt_had_beside_its_sta
         executor="default",
         decision="it is the default",
         labels={"gpu": "true"},
+        resources=ASKED,
         poll_key="polling",
         holder=OWNER,
         error=error,
@@ -386,6 +392,7 @@ def test_a_started_row_keeps_what_its_earlier_attempts_left_and_nothing_of_its_w
         executor="gpu",
         decision="a rule of then",
         labels={"gpu": "true"},
+        resources=ASKED,
         error=ErrorInfo("ValueError", "of an earlier attempt"),
         seq=3,
         memo='{"saved":"1"}',
@@ -403,6 +410,7 @@ def test_a_started_row_keeps_what_its_earlier_attempts_left_and_nothing_of_its_w
         executor="default",
         decision="it is the default",
         labels=None,
+        resources=None,
         holder=OWNER,
         dispatched_at=1.0,
         seq=4,

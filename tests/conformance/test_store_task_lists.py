@@ -7,7 +7,7 @@ from turnout.contracts.store import Store
 from turnout.model.names import new_run_id
 from turnout.model.rows import HistoryRow, RunRow, RunWrite, TaskRow
 from turnout.model.states import RunState, TaskState
-from turnout.model.task_lists import ItemGroup, OpenTaskFilter, TaskFilter
+from turnout.model.task_lists import ItemGroup, OpenTaskFilter, TaskFilter, WaitingTask
 
 ITEMS = 6
 
@@ -116,6 +116,17 @@ def test_open_tasks_are_found_by_state_executor_holder_and_reason(store: Store) 
     by_reason = OpenTaskFilter(states=(TaskState.READY,), executor="default", reason="no_cap")
     assert len(store.open_tasks(by_reason, 3)) == 3
     assert store.open_tasks(OpenTaskFilter(states=(TaskState.READY,), reason="no%"), 3) == []
+
+
+def test_the_first_waiting_task_of_each_run_is_found_with_how_many_wait(store: Store) -> None:
+    begin(store)
+    first, second = mapped_run(store), mapped_run(store)
+    none = new_run(owner=OWNER)
+    insert(store, none)
+    insert(store, update(none.run_id, completed(), run=RunRow(state=RunState.COMPLETED, was=RunState.RUNNING)))
+    waits = WaitingTask("add[2]", "no_capacity", 2)
+    assert store.first_waiting_tasks([first, none.run_id, second, "no id"]) == {first: waits, second: waits}
+    assert store.first_waiting_tasks([]) == {}
 
 
 def test_tasks_of_runs_that_have_ended_are_not_open(store: Store) -> None:

@@ -390,3 +390,17 @@ def test_metrics_count_what_has_ended_since_the_server_started(monkeypatch: pyte
         assert f'turnout_attempts_ended_total{{{labels},state="completed"}} 3' in text
         assert f"turnout_attempt_duration_seconds_count{{{labels}}} 3" in text
         assert text.count("# TYPE turnout_orchestrators ") == 1
+
+
+def test_metrics_in_open_metrics_end_with_a_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_metrics, "LAG", 0.0)
+    with running_api(workflows=[measuring]) as api:
+        api.runner.run(measuring, 1)
+        viewer = api.client("viewer")
+        accept = {"Accept": "application/openmetrics-text; version=1.0.0, text/plain;q=0.5"}
+        until(lambda: "turnout_runs_ended_total{" in viewer.get("/metrics", headers=accept).text)
+        answer = viewer.get("/metrics", headers=accept)
+        assert answer.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        assert answer.text.endswith("\n# EOF\n") and "# TYPE turnout_runs_ended counter" in answer.text
+        assert "\n\n" not in answer.text, "no line is empty"
+        assert viewer.get("/metrics").headers["content-type"].startswith("text/plain")

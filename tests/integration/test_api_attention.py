@@ -80,6 +80,20 @@ def test_a_task_that_waits_too_long_says_why_and_what_would_end_it(api: RunningA
     api.client("operator").post(f"{RUNS}/{run}/cancel")
 
 
+def test_the_list_of_runs_says_which_task_waits_and_why(api: RunningApi) -> None:
+    run, viewer = started(api, "train", n=1), api.client("viewer")
+    done = started(api, "checked", wait=20, n=5)
+    until(lambda: viewer.get(TASKS, params={"state": "ready", "reason": "no_worker"}).json()["tasks"])
+    found = {each["id"]: each for each in viewer.get(RUNS).json()["runs"]}
+    waiting = found[run]["waiting"]
+    assert waiting["task"] == "fit" and waiting["reason"].startswith("no_worker_matches{gpu=true} handler ")
+    assert "waiting" not in found[done]
+    api.client("operator").post(f"{RUNS}/{run}/pause")
+    paused = viewer.get(RUNS, params={"state": "paused"}).json()["runs"]
+    assert [each.get("waiting") for each in paused] == [None], "it waits because it is paused"
+    api.client("operator").post(f"{RUNS}/{run}/cancel")
+
+
 def test_the_bound_of_a_wait_is_learnt_from_earlier_runs(api: RunningApi) -> None:
     for number in range(6):
         started(api, "twice", wait=20, n=number)

@@ -99,6 +99,23 @@ def test_bad_input_is_refused_with_its_code_and_starts_nothing(
     assert client.get(RUNS, params={"limit": 1}).json()["runs"][:1] == before["runs"][:1]
 
 
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        (f"{RUNS}?state=done", "state: Invalid enum value 'done': write pending, running, "),
+        ("/api/v1/schedules/next?from=monday", "from: Expected `float | null`, got `str`"),
+        ("/api/v1/stats?window=week", "window: Invalid enum value 'week': write "),
+    ],
+)
+def test_a_wrong_parameter_is_named_as_it_was_written_with_what_would_be_right(
+    client: httpx.Client, path: str, detail: str
+) -> None:
+    answer = client.get(path)
+    assert problem(answer) == (422, "invalid_request")
+    assert answer.json()["detail"].startswith(detail), answer.text
+    assert answer.json()["errors"][0]["key"] == detail.partition(":")[0]
+
+
 def test_a_key_gives_the_same_run_for_the_same_body_and_refuses_another(client: httpx.Client) -> None:
     headers = {"Idempotency-Key": "order-7"}
     body = {"workflow": "twice", "input": {"n": 7}}

@@ -188,6 +188,7 @@ def test_a_backfill_is_shown_first_and_starts_each_due_time_once(api: RunningApi
         ("/9999/backfill", {"first": 0}, 404, "schedule_not_found"),
         ("/{often}/backfill", {"first": 0}, 422, "backfill_too_large"),
         ("/{often}/backfill", {"first": "2026-02-01", "last": "2026-01-01"}, 422, "bad_backfill_range"),
+        ("/{often}/backfill", {"first": "2126-02-01", "last": "2126-02-02"}, 422, "bad_backfill_range"),
         ("/{often}/backfill", {"first": "yesterday"}, 422, "bad_time"),
         ("/{often}/backfill", {"first": -5}, 422, "invalid_request"),
         ("/{often}/backfill", {}, 422, "invalid_request"),

@@ -10,15 +10,18 @@ import pytest
 
 from tests.kit.api import RunningApi, running_api
 from tests.kit.api_flows import FLOWS
+from turnout.authoring.yaml.compiler import compile_file
 from turnout.runner.definitions.settings import DefinitionSettings
 
 RUNS, WORKFLOWS = "/api/v1/runs", "/api/v1/workflows"
+GREETING = "description: Greets.\ntags: [mail]\nsteps:\n  - echo hello  # as it was written\n"
 
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApi]:
     database = f"sqlite:///{tmp_path_factory.mktemp('pages')}/turnout.db"
-    with running_api(database, workflows=FLOWS, definitions=DefinitionSettings()) as running:
+    files = compile_file(GREETING, name="greeting").workflows
+    with running_api(database, workflows=(*FLOWS, *files), definitions=DefinitionSettings()) as running:
         yield running
 
 
@@ -82,6 +85,22 @@ def test_the_source_of_a_workflow_of_the_program_is_the_text_of_its_module(api: 
     source = api.client("viewer").get(f"{WORKFLOWS}/twice/source")
     assert source.headers["content-type"].startswith("text/x-python")
     assert "def twice(n: int" in source.text and "@workflow" in source.text
+
+
+def test_the_source_of_a_file_that_the_server_was_started_with_is_its_text(api: RunningApi) -> None:
+    viewer = api.client("viewer")
+    source = viewer.get(f"{WORKFLOWS}/greeting/source")
+    assert source.headers["content-type"].startswith("application/yaml") and source.text == GREETING
+    again = viewer.get(f"{WORKFLOWS}/greeting/source", headers={"If-None-Match": source.headers["etag"]})
+    assert again.status_code == 304
+    found = viewer.get(f"{WORKFLOWS}/greeting").json()
+    assert (found["kind"], found["origin"], found["tags"], found["description"]) == (
+        "yaml",
+        "code",
+        ["mail"],
+        "Greets.",
+    )
+    assert [each["name"] for each in viewer.get(WORKFLOWS, params={"kind": "yaml"}).json()["workflows"]] == ["greeting"]
 
 
 def test_throughput_counts_what_ended_by_state_and_minute(api: RunningApi) -> None:

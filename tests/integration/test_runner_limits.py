@@ -27,12 +27,16 @@ class Counted:
         self.now = self.most = 0
         self.began: list[float] = []
 
-    def work(self, seconds: float = 0.01) -> None:
+    def work(self, seconds: float = 0.01, meet: threading.Barrier | None = None) -> None:
+        """With ``meet``, a body is at work until as many are as the barrier asks for."""
         with self._lock:
             self.now += 1
             self.most = max(self.most, self.now)
             self.began.append(time.monotonic())
-        time.sleep(seconds)
+        if meet is None:
+            time.sleep(seconds)
+        else:
+            meet.wait(60)
         with self._lock:
             self.now -= 1
 
@@ -286,9 +290,11 @@ def test_queues_and_limits_of_the_configuration(
 
 
 def test_a_limit_is_shared_by_two_runners(make_runner: Callable[..., Runner], counted: Counted) -> None:
+    pair = threading.Barrier(2)
+
     @task
     def body(number: int) -> int:
-        counted.work(0.02)
+        counted.work(meet=pair)
         return number
 
     @workflow(limits=[Limit("shared", at_most=2)])
@@ -297,7 +303,7 @@ def test_a_limit_is_shared_by_two_runners(make_runner: Callable[..., Runner], co
 
     runners = [make_runner(workflows=[shared]) for _ in range(2)]
     runs = [runners[number % 2].submit(shared, number) for number in range(12)]
-    assert [run.result(20) for run in runs] == list(range(12)) and counted.most == 2
+    assert [run.result(60) for run in runs] == list(range(12)) and counted.most == 2
 
 
 # -- child runs ---------------------------------------------------------------------------------------------------

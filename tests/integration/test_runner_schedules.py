@@ -14,12 +14,14 @@ import pytest
 from tests.kit.waiting import until
 from turnout import Runner, Schedule, Workflow, task, workflow
 from turnout.contracts.store import Store
+from turnout.errors import ScheduleError
 from turnout.model.names import new_run_id
 from turnout.model.schedule_decisions import Facts, decide
 from turnout.model.schedule_rows import DecisionRow, NewFire, ScheduleChange, ScheduleTurn, StoredSchedule
 from turnout.model.states import RunState
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.definitions.settings import DefinitionSettings
+from turnout.runner.schedule_commands import await_start, fire
 
 QUICK = EngineSettings(sweep=0.2)
 
@@ -227,6 +229,22 @@ def test_parameters_that_do_not_fit_any_more_are_a_skip_with_that_reason(store: 
         [refused] = decisions(store, settled)
     assert refused.outcome == "skipped"
     assert refused.reason.startswith("invalid_input{")
+
+
+def test_a_fire_that_the_workflow_refuses_has_the_code_of_any_run_that_it_refuses(store: Store, store_url: str) -> None:
+    @task
+    def note() -> None: ...
+
+    @workflow(name="daily", schedule=Schedule("0 3 * * *"))
+    def daily() -> None:
+        note()
+
+    with scheduled(store_url, daily):
+        schedule = until(lambda: store.schedules_page())[0]
+        fired = fire(store, str(schedule.id), "ada", params={"nothing": 1})
+        with pytest.raises(ScheduleError, match="has no parameter 'nothing'") as raised:
+            await_start(store, fired, timeout=30)
+    assert raised.value.code == "unknown_parameter"
 
 
 def test_schedules_whose_runs_are_refused_are_in_the_log_from_the_start(

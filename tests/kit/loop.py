@@ -94,6 +94,11 @@ class ManualLoop(asyncio.SelectorEventLoop):
             self.call_soon(call)
         self.settle()
 
+    def step(self) -> None:
+        """Runs one iteration of the loop."""
+        self.call_soon(self.stop)
+        self.run_forever()
+
     def settle(self) -> None:
         """Runs everything that is due now."""
         self.advance(0.0)

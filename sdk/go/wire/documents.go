@@ -24,6 +24,7 @@ type Metadata struct {
 	Index          *int64            `json:"index,omitempty"`
 	Saved          json.RawMessage   `json:"saved,omitempty"`
 	Context        json.RawMessage   `json:"context,omitempty" wire:"object or null"`
+	Traceparent    string            `json:"traceparent,omitempty"`
 }
 
 // Step is a step document. Values for the handler stay JSON until the handler decodes them.

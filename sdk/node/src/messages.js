@@ -31,6 +31,7 @@ const step = fields(
         shadow: flag,
         index: nullable(integer),
         context: nullable(object),
+        traceparent: text,
       },
     ),
   },

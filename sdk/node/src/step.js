@@ -28,6 +28,7 @@ export class Step {
     this.attempt = metadata.attempt ?? 0;
     this.retryLimit = metadata.retry_limit ?? 0;
     this.idempotencyKey = metadata.idempotency_key ?? null;
+    this.traceparent = metadata.traceparent ?? null;
     this.saved = metadata.saved ?? null;
     this.shadow = metadata.shadow === true;
     /** Aborted when the step is cancelled or has timed out; its reason is a Cancelled or a TimedOut. */

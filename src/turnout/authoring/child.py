@@ -15,7 +15,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
-MEANINGLESS = ("worker_selector", "executor", "at_most_once", "retry_if", "conditions")
+MEANINGLESS = ("worker_selector", "executor", "resources", "at_most_once", "retry_if", "conditions")
 """Options of the placement and execution of bodies. A child run has no body; its tasks have their own options."""
 
 

@@ -13,6 +13,7 @@ from turnout.model.durations import Duration, seconds
 from turnout.model.limits import LimitSpec
 from turnout.model.names import suggest
 from turnout.model.notifications import Notify
+from turnout.model.resources import Given, Resources
 from turnout.model.retention import KeepRule
 from turnout.model.retry import Backoff, RetryPolicy
 from turnout.model.rules import Rule
@@ -70,6 +71,9 @@ class TaskOptions(TypedDict, total=False):
     """Labels that the worker must have, as ``{"gpu": "true"}``; ``"local"``: not on a worker."""
     executor: str | None
     """The key of the executor; a routing rule may override it."""
+    resources: Given | Resources | None
+    """What an attempt asks of its executor, as ``{"gpu": 1, "cpu": 4, "memory": "8GiB"}``; a routing rule may replace
+    entries. Default: nothing."""
     at_most_once: bool
     """True: the body is never started a second time, even if the outcome of its attempt is unknown."""
     limits: Limits

@@ -19,6 +19,7 @@ from turnout.authoring.options import (
     selector,
 )
 from turnout.model.branch import Branch
+from turnout.model.resources import parse_resources
 from turnout.model.spec import Body, Mapped, TaskSpec, Template
 from turnout.model.validation import validate_task
 
@@ -174,6 +175,7 @@ class Task(Generic[P, R]):
             uses_context=uses_context,
             map=mapped,
             limits=limit_specs(given.get("limits", ()), f"task {name!r}"),
+            resources=parse_resources(given.get("resources"), f"resources of task {name!r}"),
         )
 
     def __repr__(self) -> str:

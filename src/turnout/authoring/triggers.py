@@ -78,11 +78,10 @@ class Trigger:
             "name of a workflow that is loaded with it"
         )
 
-    @property
-    def full_name(self) -> str:
-        """The full name that it has if its workflow is in the usual package."""
+    def full_name(self, tenant: str = DEFAULT_TENANT) -> str:
+        """Returns the full name that it has if its workflow is one of this tenant, in the usual package."""
         parts = self._home.split("::")
-        return "::".join((*(DEFAULT_TENANT, DEFAULT_PACKAGE)[: 3 - len(parts)], *parts, self.name))
+        return "::".join((*(tenant, DEFAULT_PACKAGE)[: 3 - len(parts)], *parts, self.name))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Yielded:
         return self.function(*args, **kwargs)

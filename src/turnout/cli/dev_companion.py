@@ -85,7 +85,8 @@ class DevCompanion:
 
     async def _stopped(self) -> bool:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._stop.wait(), POLL_INTERVAL)
+            async with asyncio.timeout(POLL_INTERVAL):
+                await self._stop.wait()
         return self._stop.is_set()
 
     def _reload_all(self, changed: Sequence[Path]) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from turnout.cli.checks import Check, Grade
 from turnout.cli.failure import Exit
 from turnout.cli.format import MARKS, format_count
+from turnout.cli.installed_extras import installed_extras
 from turnout.cli.options import Database, Json
 from turnout.cli.output import print_json, print_rows
+from turnout.cli.reachability import executor_checks, hub_checks, telemetry_checks
 from turnout.errors import DatabaseNotFound, TurnoutError
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def doctor(as_json: Json = False, database: Database = None) -> int:
-    """Check database, clock, versions, executors and limits.
+    """Check versions, extras, executors, hub, database and clock.
 
-    Exit code 0 if all is well.
+    Exit code 0 if all is well, 5 if the database or an executor cannot be reached, 2 if something else is wrong.
 
     \b
     turnout doctor
@@ -34,12 +34,13 @@ def doctor(as_json: Json = False, database: Database = None) -> int:
     bad = [each for each in found if each.grade is Grade.BAD]
     if as_json:
         checks = [{"name": each.name, "grade": str(each.grade), "said": each.text} for each in found]
-        print_json({"ok": not bad, "checks": checks})
+        extras = {each.name: {"installed": each.installed, "packages": each.packages} for each in installed_extras()}
+        print_json({"ok": not bad, "checks": checks, "extras": extras})
     else:
         print_rows([[MARKS[each.grade], (each.name, ""), (each.text, "")] for each in found])
     if not bad:
         return Exit.OK
-    return Exit.UNAVAILABLE if any(each.name == "database" for each in bad) else Exit.USAGE
+    return Exit.UNAVAILABLE if any(each.unavailable for each in bad) else Exit.USAGE
 
 
 MAX_CLOCK_SKEW = 2.0
@@ -47,23 +48,11 @@ MAX_CLOCK_SKEW = 2.0
 MIN_OPEN_FILES = 1024
 
 
-class Grade(StrEnum):
-    GOOD = "good"
-    FAIR = "fair"
-    BAD = "bad"
-
-
-class Check(msgspec.Struct, frozen=True):
-    name: str
-    grade: Grade
-    text: str
-
-
 def run_checks(database: str | None) -> list[Check]:
     """Runs every check, in the order in which they depend on one another. No check raises."""
     from turnout.runner.settings import configuration
 
-    found = [_versions()]
+    found = [_versions(), *_extras()]
     try:
         config = configuration()
         text = "no file: defaults and the environment" if config.file is None else str(config.file)
@@ -71,8 +60,11 @@ def run_checks(database: str | None) -> list[Check]:
     except TurnoutError as error:
         return [*found, Check("configuration", Grade.BAD, error.message)]
     found += _executors(config)
+    found += executor_checks(config)
     found += _workflows(config)
     found += _routing(config)
+    found += hub_checks(config)
+    found += telemetry_checks(config)
     found += _database(database)
     return [*found, _limits()]
 
@@ -88,6 +80,11 @@ def _versions() -> Check:
 
     packages = f"turnout {version_of('turnout')}, Python {platform.python_version()}, psycopg {version_of('psycopg')}"
     return Check("versions", Grade.GOOD, f"{packages}, {platform.system()}")
+
+
+def _extras() -> Iterator[Check]:
+    """Yields each extra; one that is not installed is no defect."""
+    yield from (Check(f"extra {each.name}", Grade.GOOD, each.text) for each in installed_extras())
 
 
 def _executors(config: Config) -> Iterator[Check]:

@@ -86,11 +86,13 @@ def _print_table(found: Sequence[ExplainedTask]) -> None:
 
 def _document(each: ExplainedTask, not_driven: int) -> dict[str, Any]:
     explanation = each.explanation
+    asked = explanation.decision.resources
     return {
         "task": each.name,
         "full_name": explanation.task_name,
         "executor": explanation.decision.executor_key,
         "labels": explanation.decision.labels,
+        "resources": None if asked is None else asked.document(),
         "reason": explanation.decision.reason,
         "trace": explanation.steps,
         "workers": each.need,

@@ -69,7 +69,7 @@ def load_graph(subject: str, database: str | None) -> tuple[WorkflowSpec, States
             states = {row.name: row.state for row in store.tasks(run.new.run_id, outputs=False)}
             return spec_of_version(store, run.new.version), states
     config = configuration()
-    return steps_of(find_workflow(subject, config.get("workflows") or (), (config.root,))).spec, None
+    return steps_of(find_workflow(subject, config.workflow_places, (config.root,))).spec, None
 
 
 def _is_run_id(text: str) -> bool:

@@ -34,7 +34,7 @@ def check_webhook(workflow: str, mapping: Mapping[str, str], store: Store) -> No
 def _configured() -> list[AnyWorkflow]:
     """Returns the workflows of the configuration that can be loaded."""
     config = configuration()
-    places, found = config.get("workflows") or (), list[AnyWorkflow]()
+    places, found = config.workflow_places, list[AnyWorkflow]()
     for place in places:
         try:
             found += load_workflows(place, (config.root,), places)

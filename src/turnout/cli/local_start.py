@@ -30,7 +30,7 @@ def start_run(start: Start, database: str | None, *, as_json: bool, quiet: bool 
     """Drives the run in this process until it ends, or only stores it; returns the exit code."""
     config = configuration()
     limit = None if start.timeout is None else seconds(start.timeout, "--timeout")
-    workflow = find_workflow(start.target, config.get("workflows") or (), (config.root,))
+    workflow = find_workflow(start.target, config.workflow_places, (config.root,))
     names = [each.name for each in workflow.spec.params]
     pairs = [*named_values(names, workflow.source.positional, start.arguments), *start.parameters]
     input = parse_parameters(workflow, pairs, input_file(start.file))

@@ -20,7 +20,7 @@ class LocalWorkflows:
 
     def explain(self, target: str, hub: str | None) -> Explained:
         config = configuration()
-        started = find_workflow(target, config.get("workflows") or (), (config.root,))
+        started = find_workflow(target, config.workflow_places, (config.root,))
         workflow = steps_of(started)
         plan = Plan(config, hub)
         notes = self._follow_shared_rules(plan)

@@ -27,7 +27,7 @@ def workflows_of(config: Config, target: str | None, store: Store, run: StoredRu
                 f"{target} does not have the workflow {spec.name!r} of the run", code="no_such_workflow"
             )
         return matching
-    configured: tuple[str, ...] = tuple(config.get("workflows") or ())
+    configured: tuple[str, ...] = config.workflow_places
     for module in (*configured, *_modules(spec)):
         try:
             found = load_workflows(module, (config.root,), configured)
@@ -47,11 +47,11 @@ def workflows_of(config: Config, target: str | None, store: Store, run: StoredRu
 def _target_workflows(config: Config, target: str) -> list[AnyWorkflow]:
     """Returns all workflows of the module or file, or the configured workflow of this name."""
     try:
-        return load_workflows(target, (config.root,), config.get("workflows") or ())
+        return load_workflows(target, (config.root,), config.workflow_places)
     except InvalidTarget as error:
         if error.code != "no_such_module":
             raise
-        return [find_workflow(target, config.get("workflows") or (), (config.root,))]
+        return [find_workflow(target, config.workflow_places, (config.root,))]
 
 
 def _with_first(workflows: list[AnyWorkflow], spec: WorkflowSpec) -> list[AnyWorkflow]:

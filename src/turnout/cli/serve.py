@@ -20,7 +20,7 @@ from turnout.model.extras import optional_packages
 from turnout.runner.config import Config
 from turnout.runner.core import Core
 from turnout.runner.server_settings import SERVER, ServerSettings
-from turnout.server.bind import check_bind, open_socket
+from turnout.server.bind import check_bind, check_certificate, open_socket
 from turnout.server.first_token import make_first_token, token_file
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class ApiProcess:
         settings = msgspec.structs.replace(config.server, **given)
         settings.check(SERVER)
         check_bind(settings, tokens=True)
+        check_certificate(settings)
         _check_packages()
         listener = open_socket(settings)
         # The database is opened meanwhile, which mostly waits.

@@ -21,6 +21,7 @@ from turnout.model.durations import seconds
 from turnout.model.logs import LogLine
 from turnout.model.retention import Deleted
 from turnout.model.states import RunState, TaskState
+from turnout.model.validation import check_run_priority
 from turnout.runner.run_reader import LAST, several_runs
 from turnout.runner.task_detail import TaskDetail
 from turnout.runner.views import AttemptView, RunView
@@ -165,6 +166,7 @@ class ServerRuns:
         return Deleted(runs=gone.runs, rows=gone.rows)
 
     def start(self, start: Start, *, as_json: bool, quiet: bool = False) -> int:
+        check_run_priority(start.priority)
         request = StartRequest(
             workflow=workflow_of(start.target),
             input=input_of(self._client, start.target, start.parameters, start.arguments, start.file),

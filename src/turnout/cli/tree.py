@@ -15,6 +15,7 @@ from turnout.cli.logs import format_progress, progress_fraction
 from turnout.cli.output import Line
 from turnout.model.reasons import (
     BREAKER_OPEN,
+    CLUSTER_UNAVAILABLE,
     CODE_MISSING,
     DEFERRED,
     HUB_UNAVAILABLE,
@@ -92,6 +93,7 @@ def _words(task: TaskView, code: str, what: str, handler: str | None) -> str | N
 _PHRASES = {
     WAITING_TO_RUN_ALONE: "waits until it can run alone",
     WAITING_TO_RUN_ALONE_ON_A_WORKER: "waits for a worker of its own",
+    CLUSTER_UNAVAILABLE: "waits for its cluster, which cannot be reached",
     CODE_MISSING: "waits for a process that has its code",
 }
 """What tasks wait for, where the reason has no more to say."""

@@ -40,18 +40,18 @@ def validate(
     from turnout.errors import InvalidTarget, TurnoutError
     from turnout.runner.composition import Plan
     from turnout.runner.settings import configuration
-    from turnout.runner.targets import load_workflows, module_of, task_refs, yaml_files
+    from turnout.runner.targets import load_workflows, module_of, task_refs, trigger_names, yaml_files
     from turnout.runner.workflow_files import is_workflow_file
 
     config = configuration()
-    wanted = targets or config.get("workflows")
+    wanted = targets or config.workflow_places
     if not wanted:
         raise InvalidTarget(
             "there is nothing to validate: name a file or module, or set `workflows` in the configuration",
             code="no_target",
         )
     # What the user names here may be imported, as what is configured.
-    named = (*(config.get("workflows") or ()), *wanted)
+    named = tuple(dict.fromkeys((*config.workflow_places, *wanted)))
     plan, files = Plan(config), yaml_files(named, (config.root,))
     found: list[dict[str, Any]] = []
     for target, folder in expanded(list(wanted)):
@@ -61,7 +61,9 @@ def validate(
             elif workflows := load_workflows(target, (config.root,), named):
                 found += [_checked(target, plan, each) for each in workflows]
             else:
-                found.append({"target": target, "ok": True, "declares": task_refs(module_of(target, (config.root,)))})
+                module = module_of(target, (config.root,))
+                declared = {"declares": task_refs(module), "triggers": trigger_names(module)}
+                found.append({"target": target, "ok": True, **declared})
         except TurnoutError as error:
             if folder is None or error.code != "no_workflow":
                 found.append({"target": target, "ok": False, "error": {"code": error.code, "message": error.message}})
@@ -133,8 +135,9 @@ def _line(each: dict[str, Any]) -> list[tuple[str, str]]:
         name = f" {each['workflow']}" if "workflow" in each else ""
         return [(f"✗ {each['target']}{name}: error[{error['code']}]: {error['message']}", "red")]
     if "declares" in each:
-        count = format_count(len(each["declares"]), "task")
-        return [("✓ ", "green"), (each["target"], ""), (f"  {count}, no workflow", "dim")]
+        declared = {"task": each["declares"], "trigger": each["triggers"]}
+        counts = ", ".join(format_count(len(names), noun) for noun, names in declared.items() if names)
+        return [("✓ ", "green"), (each["target"], ""), (f"  {counts}, no workflow", "dim")]
     names = ", ".join(map(_parameter, each["parameters"]))
     count = format_count(len(each["tasks"]), "task")
     return [("✓ ", "green"), (f"{each['workflow']}({names})", ""), (f"  {count}", "dim")]

@@ -57,6 +57,16 @@ def worker(
     trace_wire: Annotated[
         bool, typer.Option("--trace-wire", help="Print every message, what is in it masked.")
     ] = False,
+    once: Annotated[
+        str | None,
+        typer.Option(metavar="ATTEMPT", help="Take this attempt only, and end when its result is acknowledged."),
+    ] = None,
+    worker_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="With --once: the id under which the hub expects this worker.")
+    ] = None,
+    once_timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="With --once: how long to wait for the attempt; by default 10m.")
+    ] = None,
     log_level: LogLevel = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Do not show here what tasks print.")] = False,
 ) -> int:
@@ -75,7 +85,7 @@ def worker(
     options = {
         "connect": tuple(connect or ()),
         "labels": labels_of(labels, "--label") if labels else None,
-        "concurrency": concurrency,
+        "concurrency": 1 if once else concurrency,
         "processes": processes,
         "name": name,
         "grace": None if grace is None else seconds(grace, "--grace"),
@@ -83,6 +93,9 @@ def worker(
         "server_key": server_key,
         "key_file": key_file,
         "logs": LogSettings(echo=False) if quiet else None,
+        "once": once,
+        "worker_id": worker_id,
+        "once_timeout": None if once_timeout is None else seconds(once_timeout, "--once-timeout"),
     }
     return run_worker(
         options,

@@ -72,6 +72,11 @@ class Delivery(Protocol):
         result, whatever the executor does."""
         ...
 
+    def reattach(self, key: str, event: TaskReadyEvent) -> bool:
+        """Hands an attempt that an orchestrator which has ended began to its executor, without a reservation; False if
+        that executor cannot reattach. It brings one result, as any attempt that is handed over."""
+        ...
+
     def cancel(self, event: TaskReadyEvent) -> None:
         """Asks the executor that has it to stop this attempt; its result, if any, still comes."""
         ...

@@ -5,24 +5,39 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from turnout.contracts.clock import boot_time
-from turnout.contracts.workers import Assigner, ResultHolder
+from turnout.contracts.workers import Assigner, HolderPorts, ResultHolder
 from turnout.errors import AttemptFenced, ExecutionFailed
 from turnout.model.deferral import Condition
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
 from turnout.model.info import Output, TaskInfo, Waiter, current_task, info_of, reset_current, set_current
+from turnout.model.resources import Resources
 from turnout.model.spec import TaskSpec
 
 BEGIN_WITHIN = 1.0
 """Seconds after which an attempt that its run's owner did not hand over is not begun without another look at the store:
 so long a pause or a cancellation waits for pollers."""
+TOO_LATE = "its time to begin was over: another executor may have it by now"
 Report = Callable[[ExecutionResult], None]
 """Hands a result in. May be called from any thread; each result is taken once."""
+
+
+class BatchReport(ABC):
+    """A ``Report`` that also takes several results together: that of the dispatcher."""
+
+    def __call__(self, result: ExecutionResult) -> None:
+        self.all((result,))
+
+    @abstractmethod
+    def all(self, results: Sequence[ExecutionResult]) -> None:
+        """Hands these results in, in their order."""
+
 
 RunWork: TypeAlias = "Callable[[Work], Awaitable[ExecutionResult]]"
 """Runs an attempt in this process and returns its result; used by ``Work.run``."""
@@ -49,6 +64,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Of an item of a mapped task: which one, from 0."""
     labels: dict[str, str] = {}
     """What it asks of the worker that runs it."""
+    resources: Resources | None = None
+    """What it asks of its executor, as it was decided; None: nothing."""
     timeout: float | None = None
     time_left: float | None = None
     """Seconds until its run is to be over, where the run has a timeout: then its result is not needed."""
@@ -80,6 +97,9 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``output(event, stream, text)``, or ``turnout.runtime.capture.relay``, which shows it here as well if asked to."""
     runner: RunWork | None = None
     """Given by the loader of an orchestrator."""
+    traceparent: str = ""
+    """The header of W3C Trace Context that makes the attempt the parent of what it does; empty without telemetry. The
+    body that ``invoke`` calls has it as its current context already."""
 
     async def run(self) -> ExecutionResult:
         """Runs the attempt in this process, off the engine's event loop, and returns its result.
@@ -136,7 +156,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         at any time. Raises AttemptFenced if that time is over."""
         until = math.inf if self.fence is None else self.fence()
         if until < boot_time():
-            raise AttemptFenced("its time to begin was over: another executor may have it by now")
+            raise AttemptFenced(TOO_LATE)
         return until if until < math.inf else None
 
     def invoke_current(self, info: TaskInfo) -> Any:
@@ -144,14 +164,13 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         if self.call is not None:
             self.begin_by()
             return self.call(info)
-        if self.bind_body is None:
-            assert self.body is not None
-            self.begin_by()
-            return self.body(*self.args, **self.kwargs)
-        body = self.bind_body(info)
+        bind = self.bind_body
+        body = self.body if bind is None else bind(info)
+        assert body is not None
         # Converting values may take long. Nothing comes between the look at the clock and the body.
-        self.begin_by()
-        return body()
+        if self.fence is not None and self.fence() < boot_time():
+            raise AttemptFenced(TOO_LATE)
+        return body(*self.args, **self.kwargs) if bind is None else body()
 
 
 async def _under(info: TaskInfo, rest: Coroutine[Any, Any, Any]) -> Any:
@@ -210,11 +229,16 @@ class TaskExecutor(Protocol):
     - ``start()`` / ``stop(timeout)`` coroutines around its life;
     - ``enforces_timeouts = True`` if it applies task timeouts itself;
     - ``refuses(task)`` says why it can never run this task (a function that it could not find), None if it may;
+    - ``fits(resources)`` says why it can never give an attempt these resources, naming the nearest that it has ("asks
+      for gpu=4; the largest node has gpu=2"), None if it may. Quick, without I/O, and callable from any thread;
     - ``isolates = True`` if every attempt has a process of its own, so that none can take others with it;
+    - ``reattach(event)`` a coroutine that returns the result of an attempt which an orchestrator that has ended began;
+      None if the executor does not know it, and then it is lost. It makes ``outlives`` true;
     - ``outlives = True`` if its attempts go on when this process ends, and are answered for elsewhere;
     - ``assign(selector)`` and the rest of ``contracts.workers.Assigner`` if it chooses among several holders;
     - ``acknowledge(results)`` and the rest of ``contracts.workers.ResultHolder`` if it keeps results until they are
       durable;
+    - ``check()`` a coroutine that returns why it cannot reach what it needs, None if it can: for ``turnout doctor``;
     - ``trusted = True`` if its outputs were made by ``dump_output``, so that they are not checked again.
     """
 
@@ -246,6 +270,8 @@ class BatchExecutor(TaskExecutor, Protocol):
     """Every attempt has a process of its own."""
     outlives: bool = False
     """Its attempts go on when this process ends, and their results are delivered elsewhere."""
+    reattaches: bool = False
+    """It takes an attempt that an orchestrator which has ended began: its event is marked ``again``."""
     trusted: bool = False
     """Its results are sound and need no check: outputs were made by ``dump_output``."""
 
@@ -290,6 +316,11 @@ class BatchExecutor(TaskExecutor, Protocol):
         returned, or once the awaitable that it returns is done."""
         return None
 
+    def leave(self) -> int:
+        """Called if it reattaches, when other orchestrators drive the runs of what it has: nothing of it is reported
+        here. Returns how many attempts that are."""
+        return 0
+
     def on_capacity(self, callback: Callable[[], None]) -> None:
         """Takes a function to call, from any thread, when capacity became free without a result."""
 
@@ -297,10 +328,15 @@ class BatchExecutor(TaskExecutor, Protocol):
         """Returns why it can never run this task; None if it may."""
         return None
 
+    def fits(self, resources: Resources) -> str | None:
+        """Returns why it can never give an attempt these resources, naming the nearest that it has; None if it may.
+        Quick, without I/O, and callable from any thread."""
+        return None
+
     async def start(self) -> None: ...
 
     async def stop(self, timeout: float) -> None: ...
 
 
-class RemoteExecutor(BatchExecutor, Assigner, ResultHolder, Protocol):
+class RemoteExecutor(BatchExecutor, Assigner, ResultHolder, HolderPorts, Protocol):
     """An executor whose attempts are held by others, each named before the commit, and acknowledged after it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.logs import StoredLines
@@ -104,6 +104,15 @@ class NumbersRuns(Protocol):
     def bind_numbers(self, numbers: RunNumbers) -> None: ...
 
 
+@runtime_checkable
+class UsesHub(Protocol):
+    """An executor that starts workers, which connect to the hub."""
+
+    def bind_hub(self, hub: object) -> None:
+        """Takes the hub, before the start; None if there is none. Raises InvalidSetting if it needs another."""
+        ...
+
+
 class NumberedLines(Protocol):
     """Stores lines that holders number themselves: one that is added twice, here or by another process, is stored
     once."""
@@ -123,6 +132,23 @@ class NumberedLines(Protocol):
 
     def on_stored(self, callback: Callable[[Sequence[StoredLines]], object]) -> None:
         """Takes a function that is called, from any thread, after each addition and when more lines are stored."""
+        ...
+
+
+class HolderPorts(Protocol):
+    """An executor whose holders have sessions in the database."""
+
+    @property
+    def holder_lease(self) -> float:
+        """Seconds for which the session of a holder lasts without a renewal."""
+        ...
+
+    def bind_holders(self, holders: Holders) -> None:
+        """Takes the store's side of its holders, before the start."""
+        ...
+
+    def bind_lines(self, store: NumberedLines) -> None:
+        """Takes the store of the lines of its holders, before the start."""
         ...
 
 

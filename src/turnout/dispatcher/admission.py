@@ -15,13 +15,14 @@ from turnout.dispatcher.placement import (
     hub_warning,
     lacks_hub,
     require_hub,
+    require_resources,
 )
 from turnout.dispatcher.routing import RoutingConfig
 from turnout.model.events import DispatchDecision
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
 Need: TypeAlias = tuple[TaskSpec, DispatchDecision]
-"""A task that goes to workers, or runs locally only because no hub is configured."""
+"""A task that goes to workers, runs locally only because no hub is configured, or asks for resources."""
 
 MAX_REMEMBERED_WORKFLOWS = 10_000
 
@@ -55,7 +56,9 @@ class Admission:
     def check(self, family: Sequence[WorkflowSpec], run_id: str, input: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns a warning for each task that runs locally only because no hub is configured.
 
-        Raises HubUnavailable for a task that goes to workers while the hub is not up, or not configured.
+        Raises HubUnavailable for a task that goes to workers while the hub is not up, or not configured, and
+        ResourcesUnavailable for one whose executor can never give what it asks for. The executors of other
+        orchestrators are not known, so those resources are checked only where runs are driven.
         """
         needs = self._needs(family, run_id, input)
         if not needs or (self._other_hub is not None and self._other_hub()):
@@ -64,6 +67,8 @@ class Admission:
         settings = msgspec.structs.replace(self._dispatcher.settings, hub_up=up)
         for task, decision in needs:
             require_hub(decision, settings, task.full_name)
+            if self._other_hub is None and decision.resources is not None:
+                require_resources(task, decision, self._dispatcher.misfit(decision))
         return tuple(hub_warning(task, decision) for task, decision in needs if lacks_hub(decision))
 
     def _needs(self, family: Sequence[WorkflowSpec], run_id: str, input: Mapping[str, Any]) -> tuple[Need, ...]:
@@ -85,5 +90,5 @@ class Admission:
             for task in spec.tasks:
                 given = (run_id, input) if number == 0 else (None, None)
                 decision = self._dispatcher.explain(task, spec, *given).decision
-                if decision.executor_key == WORKERS or lacks_hub(decision):
+                if decision.executor_key == WORKERS or lacks_hub(decision) or decision.resources is not None:
                     yield task, decision

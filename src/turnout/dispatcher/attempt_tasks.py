@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from turnout.contracts.executor import Report, TaskExecutor
 from turnout.dispatcher.result_validation import accepted, nonsense, raised
@@ -14,6 +15,8 @@ from turnout.errors import ExecutionFailed
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 
 log = logging.getLogger("turnout.dispatcher")
+
+Reattach: TypeAlias = Callable[[TaskReadyEvent], Awaitable[ExecutionResult | None]]
 
 
 class AttemptTask:
@@ -35,9 +38,10 @@ class AttemptTask:
 class AttemptTasks:
     """The running calls of one executor. Each attempt is reported once, unless it is abandoned, with a sound result."""
 
-    def __init__(self, key: str, executor: TaskExecutor, output_limit: int) -> None:
+    def __init__(self, key: str, executor: TaskExecutor, reattach: Reattach | None, output_limit: int) -> None:
         self._key = key
         self._executor = executor
+        self._reattach = reattach
         self._output_limit = output_limit
         self._attempts: dict[tuple[str, int, bool], AttemptTask] = {}
         self._stopping: bool = False
@@ -74,6 +78,13 @@ class AttemptTasks:
             attempt.abandoned = True
             attempt.task.cancel()
 
+    def leave(self) -> int:
+        """Ends the calls of attempts that go on elsewhere, and reports nothing of them. Returns how many those are."""
+        left = tuple(self._attempts.values())
+        for attempt in left:
+            self.abandon(attempt.event)
+        return len(left)
+
     async def stop(self, timeout: float) -> None:
         """Lets what runs end within the timeout, and cancels the rest."""
         self._stopping = True
@@ -87,6 +98,9 @@ class AttemptTasks:
         attempt.started = True
         self.starting -= 1
         try:
+            if attempt.event.again and self._reattach is not None:
+                found = await self._reattach(attempt.event)
+                return found or ExecutionResult.lost(attempt.event, f'executor "{self._key}" does not have it')
             answer: object = self._executor.execute(attempt.event)
             return await answer if inspect.isawaitable(answer) else answer
         except SystemExit as error:

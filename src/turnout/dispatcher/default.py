@@ -13,7 +13,7 @@ import msgspec
 
 from turnout.contracts.dispatcher import Results
 from turnout.contracts.executor import Loader, TaskExecutor
-from turnout.contracts.workers import Assigner, NumbersRuns, ResultHolder, RunNumbers
+from turnout.contracts.workers import Assigner, HolderPorts, NumbersRuns, ResultHolder, RunNumbers
 from turnout.dispatcher.delivery import AttemptDelivery, Timeouts
 from turnout.dispatcher.executor_adapter import roles_of
 from turnout.dispatcher.executor_breaker import ExecutorBreaker
@@ -26,6 +26,7 @@ from turnout.errors import InvalidRouting
 from turnout.model.breaker import BreakerSettings, BreakerState
 from turnout.model.events import DispatchDecision, ExecutionResult, TaskReadyEvent
 from turnout.model.names import is_identifier
+from turnout.model.resources import merged
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.values import MAX_BYTES
 
@@ -78,6 +79,8 @@ class DefaultDispatcher:
         self._assigners: dict[str, Assigner] = {}
         self._result_holders: list[ResultHolder] = []
         self._numbering: list[NumbersRuns] = []
+        self.with_holders: list[HolderPorts] = []
+        """Executors whose holders have sessions in the database."""
 
     # Executors
 
@@ -105,6 +108,8 @@ class DefaultDispatcher:
             self._result_holders.append(roles.result_holder)
         if roles.numbers is not None:
             self._numbering.append(roles.numbers)
+        if roles.holder_ports is not None:
+            self.with_holders.append(roles.holder_ports)
         local = tuple(name for name, each in self._slots.items() if each.executor.local)
         kinds = {name: frozenset(each.executor.kinds) for name, each in self._slots.items()}
         self._settings = msgspec.structs.replace(self._settings, local_keys=local, kinds=kinds)
@@ -214,6 +219,12 @@ class DefaultDispatcher:
         """Returns the same decision with its trace."""
         return explain(task, workflow, self._settings, self._router, run_id, input)
 
+    def misfit(self, decision: DispatchDecision) -> str | None:
+        """Returns why the decided executor can never give the resources of the decision; None if it may, and if it is
+        not registered here."""
+        slot = self._slots.get(decision.executor_key)
+        return None if slot is None or decision.resources is None else slot.executor.fits(decision.resources)
+
     @property
     def has_shadows(self) -> bool:
         return self._router.has_shadows
@@ -234,7 +245,7 @@ class DefaultDispatcher:
                 continue
             refused = workflow.remote_only if slot.executor.local else pinned
             if task.body.kind in slot.executor.kinds and not refused:
-                return DispatchDecision(key, route.reason, labels)
+                return DispatchDecision(key, route.reason, labels, merged(task.resources, route.resources))
         return None
 
     def resolve_executor_key(self, task_namespace: str) -> str:
@@ -323,6 +334,14 @@ class DefaultDispatcher:
         else:
             self._delivery.hand_over(slot, events)
 
+    def reattach(self, key: str, event: TaskReadyEvent) -> bool:
+        """Hands an attempt that an orchestrator which has ended began to its executor, if that can reattach."""
+        slot = self._slots.get(key)
+        if slot is None or not slot.executor.reattaches:
+            return False
+        self._delivery.reattach(slot, msgspec.structs.replace(event, again=True))
+        return True
+
     def cancel(self, event: TaskReadyEvent) -> None:
         """Asks the executor that has it to stop this attempt; its result, if any, still comes."""
         self._delivery.cancel(event)
@@ -349,6 +368,9 @@ class DefaultDispatcher:
         """Called when other orchestrators drive the runs of what is in flight."""
         for result_holder in self._result_holders:
             result_holder.disown()
+        for slot in self._slots.values():
+            if slot.executor.reattaches:
+                self._delivery.leave(slot)
 
     def holders_died(self, holders: Collection[str]) -> None:
         """Called when the sessions of these holders have ended."""

@@ -47,14 +47,24 @@ class AttemptDelivery:
         # What an executor posted before there was a loop was not delivered.
         self._loop.call_soon(self._flush)
 
-    def hand_over(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent]) -> None:
+    def reattach(self, slot: ExecutorSlot, event: TaskReadyEvent) -> None:
+        """Hands over an attempt that the executor may have already. It needs no capacity, and no breaker stops it."""
+        slot.reserved += 1
+        self.hand_over(slot, [event], reattached=True)
+
+    def leave(self, slot: ExecutorSlot) -> None:
+        """Forgets the attempts of an executor that go on without this orchestrator."""
+        self.in_flight.forget(slot)
+        log.info("executor %s keeps %d attempts for other orchestrators", slot.key, slot.executor.leave())
+
+    def hand_over(self, slot: ExecutorSlot, events: Sequence[TaskReadyEvent], *, reattached: bool = False) -> None:
         """Hands the events to the executor; their slots were reserved."""
         loop = self._running()
         timed = self.timeouts is not None and not slot.enforces_timeouts
         fresh: list[InFlight] = []
         slot.reserved = max(0, slot.reserved - len(events))
         slot.credit = 0
-        shut = slot.breaker.blocking
+        shut = not reattached and slot.breaker.blocking
         if shut:
             events = self.probes.admit(slot, events)
         for event in events:

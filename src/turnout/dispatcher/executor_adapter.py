@@ -13,10 +13,11 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard, cast
 
 from turnout.contracts.executor import BatchExecutor, Loader, Report, TaskExecutor
-from turnout.contracts.workers import Assigner, NumbersRuns, ResultHolder
+from turnout.contracts.workers import Assigner, HolderPorts, NumbersRuns, ResultHolder
 from turnout.dispatcher.attempt_tasks import AttemptTasks
 from turnout.errors import InvalidRouting
 from turnout.model.events import ExecutionResult, ExecutorMetrics, TaskReadyEvent
+from turnout.model.resources import Resources
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 
@@ -32,6 +33,7 @@ class ExecutorRoles(NamedTuple):
     assigner: Assigner | None
     result_holder: ResultHolder | None
     numbers: NumbersRuns | None
+    holder_ports: HolderPorts | None
     starts: bool
     """It has a start of its own, before which it gets no attempt."""
 
@@ -48,6 +50,7 @@ def roles_of(key: str, executor: TaskExecutor, output_limit: int = MAX_BYTES) ->
         cast("Assigner", executor) if has(Assigner, "assign") else None,
         cast("ResultHolder", executor) if has(ResultHolder, "acknowledge") else None,
         cast("NumbersRuns", executor) if has(NumbersRuns, "bind_numbers") else None,
+        cast("HolderPorts", executor) if has(HolderPorts, "bind_holders") else None,
         starts=has(BatchExecutor, "start"),
     )
 
@@ -76,7 +79,8 @@ class ExecutorAdapter(BatchExecutor):
             )
         self._key = key
         self._executor = executor
-        self._tasks = AttemptTasks(key, executor, output_limit)
+        reattach = _method(executor, "reattach")
+        self._tasks = AttemptTasks(key, executor, reattach, output_limit)
         self._cancelling: set[asyncio.Future[Any]] = set()
         many = _method(executor, "execute_many")
         self._execute_many: Callable[[Sequence[TaskReadyEvent], Report], None] = many or self._tasks.execute_many
@@ -84,6 +88,7 @@ class ExecutorAdapter(BatchExecutor):
         self._withdraw = _method(executor, "withdraw")
         self._on_capacity = _method(executor, "on_capacity")
         self._refuses = _method(executor, "refuses")
+        self._fits = _method(executor, "fits")
         self._start = _method(executor, "start")
         self._stop = _method(executor, "stop")
         self._capacity_of = _method(executor, "capacity_of")
@@ -92,7 +97,8 @@ class ExecutorAdapter(BatchExecutor):
         self.kinds = executor.kinds
         self.enforces_timeouts = _flag(executor, "enforces_timeouts")
         self.isolates = _flag(executor, "isolates")
-        self.outlives = _flag(executor, "outlives")
+        self.reattaches = reattach is not None
+        self.outlives = self.reattaches or _flag(executor, "outlives")
         self.trusted = many is None or _flag(executor, "trusted")
 
     @property
@@ -119,6 +125,9 @@ class ExecutorAdapter(BatchExecutor):
     def refuses(self, task: TaskSpec) -> str | None:
         return self._refuses(task) if self._refuses is not None else None
 
+    def fits(self, resources: Resources) -> str | None:
+        return self._fits(resources) if self._fits is not None else None
+
     def on_capacity(self, callback: Callable[[], None]) -> None:
         if self._on_capacity is not None:
             self._on_capacity(callback)
@@ -128,8 +137,11 @@ class ExecutorAdapter(BatchExecutor):
             await _done(self._start())
 
     async def stop(self, timeout: float) -> None:
-        """Lets calls of ``execute`` end within the timeout and cancels the rest, then stops the executor itself."""
+        """Lets calls of ``execute`` end within the timeout and cancels the rest, then stops the executor itself. Those
+        of an executor that reattaches are left to the next orchestrator."""
         deadline = time.monotonic() + timeout
+        if self.reattaches:
+            self.leave()
         await self._tasks.stop(timeout)
         if self._stop is not None:
             await _done(self._stop(max(0.0, deadline - time.monotonic())))
@@ -138,7 +150,9 @@ class ExecutorAdapter(BatchExecutor):
         return await self._executor.execute(event)
 
     def execute_many(self, events: Sequence[TaskReadyEvent], report: Report) -> None:
-        self._execute_many(events, report)
+        # Attempts that were begun before come one by one.
+        again = self.reattaches and events[0].again
+        (self._tasks.execute_many if again else self._execute_many)(events, report)
 
     def cancel(self, event: TaskReadyEvent) -> None:
         """Asks the executor itself; if that is not possible, its ``execute`` is cancelled."""
@@ -147,6 +161,9 @@ class ExecutorAdapter(BatchExecutor):
             attempt.cancel_asked = True
         if not self._ask_to_stop(event) and attempt is not None:
             attempt.task.cancel()
+
+    def leave(self) -> int:
+        return self._tasks.leave()
 
     def abandon(self, event: TaskReadyEvent) -> None:
         self._ask_to_stop(event)

@@ -42,7 +42,8 @@ class Explanation(msgspec.Struct, frozen=True):
     def _lines(self) -> Iterator[str]:
         labels = f" {shown(self.decision.labels)}" if self.decision.labels else ""
         name = f"{self.task_name}[…]" if self.mapped else self.task_name
-        yield f"{name} → {self.decision.executor_key}{labels}"
+        asked = "" if self.decision.resources is None else f" {self.decision.resources.text()}"
+        yield f"{name} → {self.decision.executor_key}{labels}{asked}"
         for step in self.steps:
             yield f"  {_MARKS[step.outcome]} {step.number}. {step.considered}: {step.why}"
             yield from (f"       {detail}" for detail in step.details)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
 import msgspec
 
-from turnout.contracts.executor import Report
+from turnout.contracts.executor import BatchReport, Report
 from turnout.dispatcher.result_validation import accepted
 from turnout.dispatcher.slot import ExecutorSlot
 from turnout.model.breaker import at_fault
@@ -59,19 +59,19 @@ class InFlightTable:
         self._wake = wake
         self._wake_due: bool = False
         self._output_limit = output_limit
-        self._inbox: deque[tuple[ExecutorSlot, object]] = deque()
+        self._inbox: deque[tuple[ExecutorSlot, Sequence[object]]] = deque()
 
     def reporter(self, slot: ExecutorSlot) -> Report:
         """Returns the function that the executor calls with each result, from any thread."""
-        return partial(self.post, slot)
+        return SlotReport(self, slot)
 
     def room(self, slot: ExecutorSlot) -> Callable[[], None]:
         """Returns the function that the executor calls, from any thread, when slots became free without a result."""
-        return partial(self.post, slot, _ROOM)
+        return partial(self.post, slot, (_ROOM,))
 
-    def post(self, slot: ExecutorSlot, answer: object) -> None:
-        """Adds an answer to the inbox, from any thread."""
-        self._inbox.append((slot, answer))
+    def post(self, slot: ExecutorSlot, answers: Sequence[object]) -> None:
+        """Adds answers to the inbox, from any thread."""
+        self._inbox.append((slot, answers))
         # woken() clears the flag before the inbox is drained, so an answer that finds it set is drained too.
         if not self._wake_due:
             self._wake_due = True
@@ -99,38 +99,48 @@ class InFlightTable:
 
     def drain(self) -> Batch:
         """Takes everything from the inbox, and returns the sound results as one batch."""
-        batch, inbox, table = Batch(), self._inbox, self.table
-        results, completed = batch.results, dict[ExecutorSlot, int]()
+        batch, inbox = Batch(), self._inbox
         for _ in range(len(inbox)):
-            slot, answer = inbox.popleft()
-            if slot.trusted and isinstance(answer, ExecutionResult):
+            slot, answers = inbox.popleft()
+            self._take_all(batch, slot, answers)
+        return batch
+
+    def _take_all(self, batch: Batch, slot: ExecutorSlot, answers: Sequence[object]) -> None:
+        """Takes answers of one executor, in order. Those of attempts that have completed are taken as ``take`` does,
+        without what only failures, timers and exclusive use need."""
+        table, results, completed = self.table, batch.results, 0
+        calm = slot.trusted and slot.undisturbed
+        for answer in answers:
+            if calm and isinstance(answer, ExecutionResult) and answer.status is STATUS_COMPLETED:
                 key = (answer.task_id, answer.attempt, answer.shadow)
                 flight = table.get(key)
-                if flight is not None and flight.slot is slot:
-                    if answer.status is STATUS_COMPLETED and flight.timer is None and slot.undisturbed:
-                        # As ``take`` does, without what only failures, timers and exclusive use need.
-                        del table[key]
-                        slot.in_flight -= 1
-                        completed[slot] = completed.get(slot, 0) + 1
-                        results.append(answer)
-                    else:
-                        self.take(batch, flight, answer)
+                if flight is not None and flight.slot is slot and flight.timer is None:
+                    del table[key]
+                    slot.in_flight -= 1
+                    completed += 1
+                    results.append(answer)
                     continue
             if answer is _ROOM:
                 batch.answered.add(slot)
-                continue
-            try:
-                flight = self._asked(slot, answer)
-                if flight is not None:
-                    self.take(batch, flight, accepted(flight.event, answer, slot.key, self._output_limit))
-                    continue
-            except Exception:
-                log.exception("an answer of executor %s could not be read", slot.key)
-            slot.dropped += 1
-        for slot, count in completed.items():
-            slot.by_status[STATUS_COMPLETED] = slot.by_status.get(STATUS_COMPLETED, 0) + count
+            else:
+                self._take_any(batch, slot, answer)
+                calm = slot.trusted and slot.undisturbed
+        if completed:
+            slot.by_status[STATUS_COMPLETED] = slot.by_status.get(STATUS_COMPLETED, 0) + completed
             batch.answered.add(slot)
-        return batch
+
+    def _take_any(self, batch: Batch, slot: ExecutorSlot, answer: object) -> None:
+        try:
+            flight = self._asked(slot, answer)
+            if flight is not None:
+                if slot.trusted and isinstance(answer, ExecutionResult) and answer.shadow is flight.event.shadow:
+                    self.take(batch, flight, answer)
+                else:
+                    self.take(batch, flight, accepted(flight.event, answer, slot.key, self._output_limit))
+                return
+        except Exception:
+            log.exception("an answer of executor %s could not be read", slot.key)
+        slot.dropped += 1
 
     def take(self, batch: Batch, flight: InFlight, result: ExecutionResult, *, telling: bool = True) -> None:
         """Ends the attempt with this result. It counts for the executor's breaker if ``telling``."""
@@ -149,6 +159,15 @@ class InFlightTable:
         (batch.refused if refused else batch.answered).add(slot)
         batch.results.append(result)
 
+    def forget(self, slot: ExecutorSlot) -> None:
+        """Removes the attempts of this executor: others wait for their results."""
+        for key, flight in tuple(self.table.items()):
+            if flight.slot is slot:
+                del self.table[key]
+                slot.in_flight -= 1
+                if flight.timer is not None:
+                    flight.timer.cancel()
+
     def _asked(self, slot: ExecutorSlot, answer: object) -> InFlight | None:
         """Returns the attempt of this executor that the answer is for; None if there is none."""
         if not isinstance(answer, ExecutionResult):
@@ -159,3 +178,16 @@ class InFlightTable:
             # A result made by hand may lack the shadow's mark. Only that way round: a shadow never decides.
             flight = self.table.get((answer.task_id, answer.attempt, True))
         return flight if flight is not None and flight.slot is slot else None
+
+
+class SlotReport(BatchReport):
+    """Hands the results of one executor in."""
+
+    __slots__ = ("_slot", "_table")
+
+    def __init__(self, table: InFlightTable, slot: ExecutorSlot) -> None:
+        self._table = table
+        self._slot = slot
+
+    def all(self, results: Sequence[ExecutionResult]) -> None:
+        self._table.post(self._slot, results)

@@ -54,6 +54,9 @@ class NoDispatcher:
 
     def holders_died(self, holders: Collection[str]) -> None: ...
 
+    def reattach(self, key: str, event: TaskReadyEvent) -> bool:
+        return False
+
     def cancel(self, event: TaskReadyEvent) -> None: ...
 
     def withdraw(self, events: Sequence[TaskReadyEvent], reason: str) -> Collection[Future[Any]]:

@@ -7,11 +7,12 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from turnout.dispatcher.routing import Router
-from turnout.errors import HubUnavailable, NoExecutor
+from turnout.dispatcher.routing import Route, Router
+from turnout.errors import HubUnavailable, NoExecutor, ResourcesUnavailable
 from turnout.model.children import CHILD
 from turnout.model.events import DispatchDecision
 from turnout.model.labels import has_parameters, with_parameters
+from turnout.model.resources import merged, origin
 from turnout.model.spec import Labels, TaskSpec, WorkflowSpec
 
 WORKERS = "workers"
@@ -143,6 +144,24 @@ def require_hub(decision: DispatchDecision, settings: PlacementSettings, task: s
         )
 
 
+def require_resources(task: TaskSpec, decision: DispatchDecision, misfit: str | None) -> None:
+    """Raises ResourcesUnavailable if the decided executor can never give what the task asks for; checked at
+    submission. ``misfit`` is what the executor says."""
+    if misfit is None or decision.resources is None:
+        return
+    raise ResourcesUnavailable(
+        f"{never_fits(task, decision, misfit)}: ask for less, or route the task to an executor that has it",
+        task=task.full_name,
+        executor=decision.executor_key,
+        resources=decision.resources.document(),
+    )
+
+
+def never_fits(task: TaskSpec, decision: DispatchDecision, misfit: str) -> str:
+    """Returns what is wrong with the resources of a task, in words."""
+    return f'task "{task.full_name}" can never start in executor "{decision.executor_key}": it {misfit}'
+
+
 def _remote_only(question: Question) -> Outcome:
     if question.task.body.kind == HANDLER:
         return "a handler is never part of an orchestrator"
@@ -153,7 +172,7 @@ def _remote_only(question: Question) -> Outcome:
     labels = selector if isinstance(selector, dict) else None
     asked = f", worker_selector {shown(labels)} on the {where}" if labels else ""
     missing = "" if question.settings.hub_configured else f", {NO_HUB}"
-    return DispatchDecision(WORKERS, f"{REMOTE_ONLY}{asked}{missing}", labels)
+    return _decision(WORKERS, f"{REMOTE_ONLY}{asked}{missing}", question, labels)
 
 
 def _forced_local(question: Question) -> Outcome:
@@ -175,7 +194,7 @@ def _rule(question: Question) -> Outcome:
     route = question.router.match(question.task.full_name, question.run_id)
     if route is None:
         return "no rule applies"
-    return _send(route.rule.executor, route.reason, question, route.rule.labels)
+    return _send(route.rule.executor, route.reason, question, route.rule.labels, route)
 
 
 def _hint(question: Question) -> Outcome:
@@ -190,7 +209,7 @@ def _mode(question: Question) -> Outcome:
         return "it is local"
     if not question.settings.hub_configured:
         return "it is distributed, but no hub is configured"
-    return DispatchDecision(WORKERS, f"{question.settings.mode_name} distributed → {WORKERS}")
+    return _decision(WORKERS, f"{question.settings.mode_name} distributed → {WORKERS}", question)
 
 
 def _default(question: Question) -> Outcome:
@@ -212,12 +231,25 @@ def order_of(workflow: WorkflowSpec) -> tuple[tuple[str, Callable[[Question], Ou
     return (("remote only", _remote_only), *ORDER) if workflow.remote_only else ORDER
 
 
-def _send(key: str, reason: str, question: Question, labels: Labels | None = None) -> DispatchDecision:
+def _send(
+    key: str, reason: str, question: Question, labels: Labels | None = None, route: Route | None = None
+) -> DispatchDecision:
     if key == WORKERS and not question.settings.hub_configured:
         if labels and question.settings.strict_selectors:
-            return DispatchDecision(key, f"{reason}, {NO_HUB}, and {STRICT}", labels)
+            return _decision(key, f"{reason}, {NO_HUB}, and {STRICT}", question, labels, route)
         return _local(f"{reason}, {NO_HUB}", question)
-    return DispatchDecision(key, reason, labels)
+    return _decision(key, reason, question, labels, route)
+
+
+def _decision(
+    key: str, reason: str, question: Question, labels: Labels | None = None, route: Route | None = None
+) -> DispatchDecision:
+    """Returns the decision with the resources of the task and of the rule that made it, which its reason names."""
+    asked, ruled = question.task.resources, None if route is None else route.resources
+    if asked is None and ruled is None:
+        return DispatchDecision(key, reason, labels)
+    rule = "" if route is None else f"rule {route.number}"
+    return DispatchDecision(key, f"{reason}; {origin(asked, ruled, rule)}", labels, merged(asked, ruled))
 
 
 def _local(why: str, question: Question) -> DispatchDecision:
@@ -226,17 +258,17 @@ def _local(why: str, question: Question) -> DispatchDecision:
     for route in router.candidates(task.full_name):
         rule = route.rule
         if not rule.shadow and rule.executor in local and rule.applies_to(question.run_id):
-            return DispatchDecision(rule.executor, f"{why}: {route.reason}")
+            return _decision(rule.executor, f"{why}: {route.reason}", question, route=route)
     if task.executor is not None and task.executor in local:
-        return DispatchDecision(task.executor, f"{why}: executor={task.executor} on the task")
+        return _decision(task.executor, f"{why}: executor={task.executor} on the task", question)
     key, called = question.default()
     if key in local:
-        return DispatchDecision(key, f"{why}: {called}")
+        return _decision(key, f"{why}: {called}", question)
     if not local:
         raise NoExecutor(f"{why}, and no local executor is registered", task=task.full_name)
     kind, kinds = task.body.kind, question.settings.kinds
     first = next((each for each in local if kind in kinds.get(each, (kind,))), local[0])
-    return DispatchDecision(first, f"{why}: first local executor → {first}")
+    return _decision(first, f"{why}: first local executor → {first}", question)
 
 
 def lacks_hub(decision: DispatchDecision) -> bool:

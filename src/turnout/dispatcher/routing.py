@@ -9,6 +9,7 @@ import msgspec
 
 from turnout.dispatcher.patterns import Pattern, compile_pattern
 from turnout.errors import InvalidRouting
+from turnout.model.resources import Resources, parse_resources
 from turnout.model.texts import checked_text
 
 _REMEMBERED_NAMES = 20_000
@@ -20,7 +21,7 @@ class RoutingRule(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tasks whose full name matches ``pattern`` go to ``executor``.
 
     >>> RoutingRule("**::ml::*", "gpu", percent=10)
-    RoutingRule(pattern='**::ml::*', executor='gpu', labels=None, percent=10, shadow=False)
+    RoutingRule(pattern='**::ml::*', executor='gpu', labels=None, percent=10, shadow=False, resources=None)
     """
 
     pattern: str
@@ -31,6 +32,9 @@ class RoutingRule(msgspec.Struct, frozen=True, omit_defaults=True):
     """The share of runs that the rule applies to, stable for a run; None is all of them."""
     shadow: bool = False
     """Never decides: adds a copy whose result is compared and logged, not used."""
+    resources: dict[str, float | str] | None = None
+    """What attempts ask of the executor, as ``{"gpu": 1, "memory": "8GiB"}``; in place of entries of the task that have
+    the same names."""
 
     def __post_init__(self) -> None:
         compile_pattern(self.pattern)
@@ -42,6 +46,13 @@ class RoutingRule(msgspec.Struct, frozen=True, omit_defaults=True):
             )
         if self.percent is not None and not 0 <= self.percent <= 100:
             raise _bad_rule(self, f"has percent {self.percent:g}; it must lie between 0 and 100")
+
+        self.asked()
+
+    def asked(self) -> Resources | None:
+        """Returns ``resources`` as a value."""
+        what = f'resources of rule "{self.pattern}" → {self.executor}'
+        return parse_resources(self.resources, what, error=InvalidRouting)
 
     @property
     def task_pattern(self) -> str:
@@ -87,6 +98,7 @@ class Route(msgspec.Struct, frozen=True):
     title: str
     """The display name of the rule, ``rule 1 "**::ml::*"``."""
     reason: str
+    resources: Resources | None = None
 
 
 class Router:
@@ -133,7 +145,7 @@ class Router:
 def _route(number: int, rule: RoutingRule) -> Route:
     title = f'rule {number} "{rule.pattern}"'
     share = "" if rule.percent is None else f" ({rule.percent:g} % of runs)"
-    return Route(number, rule, title, f"{title}{share} → {rule.executor}")
+    return Route(number, rule, title, f"{title}{share} → {rule.executor}", rule.asked())
 
 
 def _bad_rule(rule: RoutingRule, problem: str) -> InvalidRouting:

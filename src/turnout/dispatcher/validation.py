@@ -8,7 +8,15 @@ import msgspec
 
 from turnout.contracts.executor import BatchExecutor, TaskExecutor
 from turnout.dispatcher.executor_adapter import batch_executors
-from turnout.dispatcher.placement import NO_HUB, WORKERS, PlacementSettings, decide, hub_warning, lacks_hub
+from turnout.dispatcher.placement import (
+    NO_HUB,
+    WORKERS,
+    PlacementSettings,
+    decide,
+    hub_warning,
+    lacks_hub,
+    never_fits,
+)
 from turnout.dispatcher.routing import Router, RoutingConfig
 from turnout.errors import InvalidRouting, NoExecutor
 from turnout.model.events import DispatchDecision
@@ -63,6 +71,7 @@ class _Check:
             if lacks_hub(decision) and (task.worker_selector or workflow.worker_selector):
                 self._warn(hub_warning(task, decision))
             self._can_run(task, decision.executor_key, decision.reason)
+            self._fits(task, decision)
         for route in candidates:
             if route.rule.shadow and task.at_most_once:
                 raise InvalidRouting(
@@ -122,6 +131,13 @@ class _Check:
                 task=task.full_name,
                 executor=key,
             )
+
+    def _fits(self, task: TaskSpec, decision: DispatchDecision) -> None:
+        """Warns of runs that will be refused. A cluster may grow until one is submitted, so this is no error."""
+        executor, asked = self.executors.get(decision.executor_key), decision.resources
+        misfit = None if executor is None or asked is None else executor.fits(asked)
+        if misfit is not None:
+            self._warn(f"runs are refused: {never_fits(task, decision, misfit)} ({decision.reason})")
 
     def _way_out(self, task: TaskSpec) -> str:
         if task.body.kind != "handler" or any("handler" in each.kinds for each in self.executors.values()):

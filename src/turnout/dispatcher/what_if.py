@@ -37,7 +37,7 @@ class ChangedDecision(msgspec.Struct, frozen=True):
 
 
 def replay(decisions: Iterable[PastDecision], settings: PlacementSettings, router: Router) -> list[ChangedDecision]:
-    """Returns the decisions whose executor or labels would be others. Another reason alone is no change."""
+    """Returns the decisions whose executor, labels or resources would be others. Another reason alone is no change."""
     changed: list[ChangedDecision] = []
     for past in decisions:
         try:
@@ -47,6 +47,7 @@ def replay(decisions: Iterable[PastDecision], settings: PlacementSettings, route
             continue
         was = past.decision
         # The worker of a run that stays on one is no part of the rules.
-        if (now.executor_key, now.labels or None) != (was.executor_key, unpinned(was.labels) or None):
+        is_same = now.executor_key == was.executor_key and now.resources == was.resources
+        if not is_same or (now.labels or None) != (unpinned(was.labels) or None):
             changed.append(ChangedDecision(past, now))
     return changed

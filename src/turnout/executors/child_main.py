@@ -39,6 +39,7 @@ from turnout.runtime.messages import (
     decode_to_child,
     frame,
 )
+from turnout.runtime.trace_context import traced
 
 
 def main(data: int) -> None:
@@ -194,11 +195,11 @@ class ChildMain:
             bind_body=caller(body, args, job.kwargs, job.context),
             fence=None if (until := job.begin_by) is None else lambda: until,
         )
-        if job.condition is None:
-            return work
-        asked = None if job.predicate is None else unwrapped(_imported(job.predicate, setting))
-        call_body = once_met(job.condition, asked, work.invoke, is_async=is_async(work))
-        return msgspec.structs.replace(work, call=call_body)
+        if job.condition is not None:
+            asked = None if job.predicate is None else unwrapped(_imported(job.predicate, setting))
+            call_body = once_met(job.condition, asked, work.invoke, is_async=is_async(work))
+            work = msgspec.structs.replace(work, call=call_body)
+        return traced(work, job.traceparent) if job.traceparent else work
 
 
 def _imported(where: Where, setting: Setting) -> Any:

@@ -9,12 +9,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from turnout.contracts.executor import BatchExecutor, Loader, Report
+from turnout.contracts.executor import BatchExecutor, BatchReport, Loader, Report
 from turnout.errors import AttemptFenced, ExecutionFailed, InputError, StoreUnreachable, StoreUnusable
-from turnout.model.events import NO_FAILURE, STATUS_RETURNED, ExecutionResult, ExecutorMetrics, TaskReadyEvent
+from turnout.model.events import (
+    NO_FAILURE,
+    STATUS_COMPLETED,
+    STATUS_RETURNED,
+    ExecutionResult,
+    ExecutorMetrics,
+    TaskReadyEvent,
+)
+from turnout.model.resources import Resources, lacking
 from turnout.model.spec import TaskSpec
 from turnout.runtime.attempt import Key, key_of
 from turnout.runtime.outcome import describe
+from turnout.runtime.process_info import machine_amounts
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +94,11 @@ class LocalExecutor(BatchExecutor, ABC, Generic[A]):
     def refuses(self, task: TaskSpec) -> str | None:
         return None
 
+    def fits(self, resources: Resources) -> str | None:
+        """Returns why this machine can never give these resources: more cores or memory than it has, or anything else.
+        What runs at once is bounded by slots alone: the resources of attempts are not added up."""
+        return lacking(resources, machine_amounts(), "this machine")
+
     def has_capacity(self) -> bool:
         return not self._closing and len(self._live) < self.capacity
 
@@ -126,21 +140,42 @@ class LocalExecutor(BatchExecutor, ABC, Generic[A]):
     def _report_all(self, ended: Sequence[tuple[A, ExecutionResult]]) -> None:
         """Counts results and hands them in."""
         executed, failed, seconds = 0, 0, 0.0
-        for _, result in ended:
-            if result.status is not STATUS_RETURNED:
+        by_report: dict[int, tuple[Report, list[ExecutionResult]]] = {}
+        for attempt, result in ended:
+            status = result.status
+            if status is not STATUS_RETURNED:
                 executed += 1
-                failed += result.status not in NO_FAILURE
+                if status is not STATUS_COMPLETED:
+                    failed += status not in NO_FAILURE
                 if result.started_at is not None and result.finished_at is not None:
                     seconds += result.finished_at - result.started_at
+            report = attempt.report
+            known = by_report.get(id(report))  # it need not be hashable
+            if known is None:
+                by_report[id(report)] = (report, [result])
+            else:
+                known[1].append(result)
         with self._lock:
             self._executed += executed
             self._failed += failed
             self._seconds += seconds
-        for attempt, result in ended:
-            try:
-                attempt.report(result)
-            except Exception:
-                log.exception("the result of attempt %d of %s could not be handed in", result.attempt, result.task_id)
+        for report, results in by_report.values():
+            _hand_in(report, results)
+
+
+def _hand_in(report: Report, results: Sequence[ExecutionResult]) -> None:
+    try:
+        if isinstance(report, BatchReport):
+            report.all(results)
+            return
+    except Exception:
+        log.exception("%d results could not be handed in", len(results))
+        return
+    for result in results:
+        try:
+            report(result)
+        except Exception:
+            log.exception("the result of attempt %d of %s could not be handed in", result.attempt, result.task_id)
 
 
 def not_loaded(event: TaskReadyEvent, error: BaseException) -> ExecutionResult:

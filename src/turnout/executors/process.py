@@ -7,12 +7,15 @@ import os
 import sys
 from typing import Any
 
+import msgspec
+
 from turnout.contracts.executor import Work
 from turnout.errors import ExecutorUnavailable, InvalidSetting
 from turnout.executors import child_main
 from turnout.executors.subprocess_executor import RunningAttempt, SubprocessExecutor, until_done
 from turnout.model.durations import Duration
 from turnout.model.events import ExecutionResult, ExecutionStatus
+from turnout.model.reasons import CODE_MISSING
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 from turnout.runtime.child_process import ChildProcess, Crash, NotBegun
@@ -66,18 +69,22 @@ class ProcessExecutor(SubprocessExecutor):
         return unlocatable(module, qualname)
 
     async def _run(self, attempt: RunningAttempt, work: Work) -> ExecutionResult:
-        if work.body is None:
-            return ExecutionResult.returned(attempt.event, "code_missing")
         attempt.committed = True
         last = ""
         for _ in range(MAX_FALSE_STARTS):
-            job = frame(_job(work))  # each time: the time until which it may begin moves on
+            job = self._job_of(work)  # each time: the time until which it may begin moves on
+            if job is None:
+                return ExecutionResult.returned(attempt.event, CODE_MISSING)
             try:
-                return await self._in_child(self._next_child(), attempt, work, job)
+                return await self._in_child(self._next_child(), attempt, work, frame(job))
             except NotBegun as error:
                 last = str(error)
         message = f"{MAX_FALSE_STARTS} processes died before they took it; one {last}"
         return ExecutionResult.crashed(attempt.event, message, unavailable=True)
+
+    def _job_of(self, work: Work) -> Job | None:
+        """Returns the attempt as its child gets it; None if the body is not here."""
+        return None if work.body is None else job_of(work, work.begin_by())
 
     async def _in_child(self, child: ChildProcess, attempt: RunningAttempt, work: Work, job: bytes) -> ExecutionResult:
         self._busy[child] = attempt
@@ -176,11 +183,12 @@ class ProcessExecutor(SubprocessExecutor):
         self._watching = asyncio.get_running_loop().call_later(MEMORY_INTERVAL, self._watch)
 
 
-def _job(work: Work) -> Job:
+def job_of(work: Work, begin_by: float | None = None) -> Job:
+    """Returns the attempt as another process gets it, with names for functions. Raises NotImportable."""
     assert work.body is not None
     body = locate(work.body)
     predicate, own = _predicate(work, body)
-    return Job(
+    job = Job(
         event=work.event,
         workflow=work.workflow,
         name=work.task.name,
@@ -191,7 +199,7 @@ def _job(work: Work) -> Job:
         index=work.index,
         labels=work.labels,
         timeout=work.timeout,
-        begin_by=work.begin_by(),
+        begin_by=begin_by,
         idempotency_key=work.idempotency_key,
         token=work.token,
         saved=work.saved,
@@ -200,6 +208,7 @@ def _job(work: Work) -> Job:
         retry_if=predicate,
         own_retry_if=own,
     )
+    return job if not work.traceparent else msgspec.structs.replace(job, traceparent=work.traceparent)
 
 
 def _predicate(work: Work, body: Where) -> tuple[Where | None, bool]:

@@ -20,6 +20,7 @@ from turnout.model.values import MAX_BYTES
 from turnout.runtime.capture import relay
 from turnout.runtime.outcome import describe, returned_value
 from turnout.runtime.supervised_process import LineSplitter
+from turnout.runtime.trace_context import TRACEPARENT
 
 
 class ShellExecutor(SubprocessExecutor):
@@ -92,7 +93,7 @@ def _relay_to(work: Work, stream: str) -> Callable[[str], None]:
 def _about(work: Work) -> dict[str, str]:
     """Returns the environment variables that stand for the ``TaskInfo`` of a Python body."""
     event = work.event
-    return {
+    about = {
         "TURNOUT_RUN_ID": event.run_id,
         "TURNOUT_TASK_NAME": event.task_name,
         "TURNOUT_ATTEMPT": str(event.number),
@@ -101,3 +102,4 @@ def _about(work: Work) -> dict[str, str]:
         "TURNOUT_IDEMPOTENCY_KEY": work.idempotency_key,
         "TURNOUT_TOKEN": work.token,
     }
+    return {**about, TRACEPARENT: work.traceparent} if work.traceparent else about

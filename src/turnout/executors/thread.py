@@ -204,35 +204,35 @@ class ThreadExecutor(LocalExecutor[Attempt]):
             result = run_body(work, info, self._max_output_bytes)
         counts = self._ended(attempt)
         seconds = self._thread_capacity.leave_thread(attempt, began, ended_early=not counts)
-        if counts and result is not None and self._threads.guarded:
+        if counts and result is not None:
             self._returned.append((attempt, result, seconds))
-            # Read again: a thread that ceases to stand by hands in what was appended before, and not what comes then.
+            # Read afterwards: a thread that ceases to stand by hands in what was left before, and not what comes then.
             if not self._threads.guarded:
                 self._settle()
             return
         self._thread_capacity.measured(body_of(attempt.event), seconds)
-        if counts and result is not None:
-            self._report(attempt, result)
-        else:
-            self._capacity_freed()
+        self._capacity_freed()
 
     def _settle(self) -> None:
         """Hands in the results that bodies have left for it."""
         left = self._returned
         returned: list[tuple[Attempt, ExecutionResult]] = []
-        seconds: dict[str, tuple[float, int]] = {}
+        body, total, count = "", 0.0, 0
         while left:
             try:
                 attempt, result, took = left.popleft()
             except IndexError:  # another thread was quicker
                 break
             returned.append((attempt, result))
-            body = body_of(attempt.event)
-            total, count = seconds.get(body, (0.0, 0))
-            seconds[body] = (total + took, count + 1)
-        for body, (total, count) in seconds.items():
-            self._thread_capacity.measured(body, total / count, count)
+            event = attempt.event
+            if (other := event.body or event.task_name) != body:
+                if count:
+                    self._thread_capacity.measured(body, total / count, count)
+                body, total, count = other, 0.0, 0
+            total += took
+            count += 1
         if returned:
+            self._thread_capacity.measured(body, total / count, count)
             self._report_all(returned)
 
     async def _on_loop(self, attempt: Attempt) -> None:

@@ -11,6 +11,7 @@ from turnout.errors import CommandFailed, TurnoutError
 from turnout.model.branch import Branch
 from turnout.model.deferral import Defer, Deferral, Unmet
 from turnout.model.logs import storable
+from turnout.model.resources import Resources
 from turnout.model.values import dump_output
 
 
@@ -233,6 +234,8 @@ class DispatchDecision(msgspec.Struct, frozen=True, gc=False):
     executor_key: str
     reason: str
     labels: dict[str, str] | None = None
+    resources: Resources | None = None
+    """What the attempt asks for: the task's resources, with the entries of the rule in place of its own."""
 
 
 MAX_SHORT_TEXT = 256

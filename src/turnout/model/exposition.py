@@ -37,12 +37,13 @@ FAMILIES: Mapping[str, str] = {
 }
 
 
-def exposition(orchestrators: Sequence[Orchestrator]) -> str:
+def exposition(orchestrators: Sequence[Orchestrator], *, in_open_metrics: bool = False) -> str:
     """Returns the metrics of these orchestrators."""
-    return exposed(FAMILIES, _all_samples(orchestrators))
+    return exposed(FAMILIES, all_samples(orchestrators), in_open_metrics=in_open_metrics)
 
 
-def _all_samples(orchestrators: Sequence[Orchestrator]) -> Iterator[Sample]:
+def all_samples(orchestrators: Sequence[Orchestrator]) -> Iterator[Sample]:
+    """Yields the samples of these orchestrators, and how many there are."""
     yield "turnout_orchestrators", (), len(orchestrators)
     for one in orchestrators:
         of = (("orchestrator", one.id),)
@@ -74,7 +75,18 @@ def _values(figure: Figure, value: float | str | Mapping[str, float]) -> Iterato
         yield (), value
 
 
-def exposed(meanings: Mapping[str, str], values: Iterable[Sample]) -> str:
+def is_counter(metric: str) -> bool:
+    return metric.endswith("_total")
+
+
+def family_lines(metric: str, meaning: str, kind: str, in_open_metrics: bool) -> tuple[str, str]:
+    """Returns the lines in front of the samples of a metric. In OpenMetrics the name of a counter's family has no
+    ``_total``."""
+    name = metric.removesuffix("_total") if in_open_metrics and kind == "counter" else metric
+    return f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"
+
+
+def exposed(meanings: Mapping[str, str], values: Iterable[Sample], *, in_open_metrics: bool = False) -> str:
     """Returns the samples in the order of the metrics; a metric without samples is left out."""
     found: dict[str, list[str]] = {name: [] for name in meanings}
     for name, labels, value in values:
@@ -82,8 +94,8 @@ def exposed(meanings: Mapping[str, str], values: Iterable[Sample]) -> str:
     lines: list[str] = []
     for name, meaning in meanings.items():
         if found[name]:
-            kind = "counter" if name.endswith("_total") else "gauge"
-            lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}", *found[name]]
+            kind = "counter" if is_counter(name) else "gauge"
+            lines += [*family_lines(name, meaning, kind, in_open_metrics), *found[name]]
     return "\n".join(lines) + "\n"
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from turnout.errors import MissingExtra
 
 EXTRAS = {
     "psycopg": ("postgres", "PostgreSQL"),
     "zmq": ("workers", "workers elsewhere"),
+    "lightkube": ("kubernetes", "Jobs in Kubernetes"),
+    "httpx2": ("kubernetes", "Jobs in Kubernetes"),
+    "ray": ("ray", "executors on Ray"),
+    "distributed": ("dask", "executors on Dask"),
     "litestar": ("server", "the server"),
     "uvicorn": ("server", "the server"),
+    "opentelemetry": ("otel", "telemetry"),
 }
 """The extra and the purpose of each package."""
 
@@ -31,3 +37,10 @@ def optional_packages() -> Iterator[None]:
             package=package,
             extra=extra,
         ) from error
+
+
+def require(package: str) -> None:
+    """Raises ``MissingExtra`` if this package is not installed. It is not imported."""
+    with optional_packages():
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)

@@ -30,7 +30,10 @@ class Start(msgspec.Struct, frozen=True, gc=False):
         """True if the task was started by this decision."""
         row = self.row
         return (
-            row.executor == decision.executor_key and row.decision == decision.reason and row.labels == decision.labels
+            row.executor == decision.executor_key
+            and row.decision == decision.reason
+            and row.labels == decision.labels
+            and row.resources == decision.resources
         )
 
 

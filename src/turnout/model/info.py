@@ -93,6 +93,8 @@ class TaskInfo(msgspec.Struct, kw_only=True, gc=False):
     waiter: Waiter | None = None
     waited_on: Settable | None = None
     """Set on cancellation. The waiter creates it when a body first waits."""
+    traceparent: str = ""
+    """The header of W3C Trace Context for requests that the body makes; empty without telemetry."""
     _cancelled: bool = False
 
     @property

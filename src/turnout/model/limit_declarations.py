@@ -7,7 +7,8 @@ from enum import IntEnum
 
 import msgspec
 
-from turnout.model.limits import LimitSize, LimitSpec, shown_size, smallest
+from turnout.errors import InvalidLimit
+from turnout.model.limits import LimitSize, LimitSpec, check_known, shown_size, smallest
 from turnout.model.spec import WorkflowSpec
 
 
@@ -41,6 +42,20 @@ class LimitDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def origin(self) -> SizeOrigin:
         return SizeOrigin.UPLOADED if self.uploaded else SizeOrigin.DECLARED
+
+
+def without_size(spec: WorkflowSpec, configured: Mapping[str, LimitSize]) -> list[InvalidLimit]:
+    """Returns for each limit and queue of a workflow and its tasks that has no size, neither of its own nor in the
+    configuration, the error that a run is refused with."""
+    found: list[InvalidLimit] = []
+    uses = [(limit, f"workflow {spec.name!r}") for limit in spec.run_limits]
+    uses += [(limit, f"task {task.name!r} of workflow {spec.name!r}") for task in spec.tasks for limit in task.limits]
+    for limit, what in uses:
+        try:
+            check_known([limit], configured, what)
+        except InvalidLimit as error:
+            found.append(error)
+    return found
 
 
 def declarations(spec: WorkflowSpec) -> tuple[LimitDeclaration, ...]:

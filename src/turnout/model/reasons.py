@@ -34,6 +34,8 @@ MAX_ACTIVE_STEPS = "limit:max_active_steps"
 NO_WORKER_MATCHES = "no_worker_matches"
 WAITING_FOR_ITS_WORKER = "waiting_for_its_worker"
 """The reason of a task whose run stays on one worker, which is not connected here and whose lease is not over."""
+CLUSTER_UNAVAILABLE = "cluster_unavailable"
+"""The reason of a task whose executor runs attempts in a cluster that does not serve it."""
 HUB_UNAVAILABLE = "hub_unavailable"
 """The reason of a task that goes to workers while its owner has no hub that is up."""
 PAUSED, CANCELLED = "paused", "cancelled"
@@ -89,6 +91,23 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
     BREAKER_OPEN: WaitReason(
         "The breaker of the task's executor, or of the workers that fit, is open after repeated failures.",
         "Repair the executor or worker; probes close the breaker as soon as they succeed.",
+    ),
+    CLUSTER_UNAVAILABLE: WaitReason(
+        "The cluster of the task's executor (Ray, Dask, Kubernetes) does not answer the run's owner, or does not let "
+        "Turnout create what it needs; the reason, or the log of the owner, has its words.",
+        "Start the cluster, or mend its address or permissions; the task starts as soon as the cluster answers.",
+    ),
+    "pod_unschedulable": WaitReason(
+        "No node of the Kubernetes cluster took the pod of the last attempt; the reason has the scheduler's words.",
+        "Add nodes, or ask for less: resources, node selectors, tolerations.",
+    ),
+    "pod_waits": WaitReason(
+        "The pod of the last attempt did not start; the reason has the words of the cluster.",
+        "Repair what the reason names, such as a volume or a Secret of the pod template.",
+    ),
+    "pod_not_connected": WaitReason(
+        "The Job of the last attempt was created, and its worker did not reach the hub in time.",
+        "Check the hub's address as pods see it, network policies, and the log of the pod.",
     ),
     LIMIT: WaitReason(
         "The limit that the reason names has no free slot. A reason that names none is a limit of the whole run, or "

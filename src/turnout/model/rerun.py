@@ -133,6 +133,7 @@ def _work(task: TaskSpec) -> TaskSpec:
         worker_selector=None,
         executor=None,
         at_most_once=False,
+        resources=None,
     )
 
 

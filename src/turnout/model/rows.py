@@ -2,7 +2,8 @@
 
 A ``RunWrite`` is everything that one commit changes in one run. Task and run rows are written as whole images of
 their changing columns, each with the state and attempt that it was made from (``was``): the compare-and-swap. An
-attempt that completes keeps its executor, decision, labels, holder, ``dispatched_at`` and counts: stores rely on it.
+attempt that completes keeps its executor, decision, labels, resources, holder, ``dispatched_at`` and counts: stores
+rely on it.
 
 The values of the hot path are made with ``gc=False``: they are in no reference cycles, and tens of thousands of
 them a second would otherwise keep the garbage collector busy.
@@ -17,6 +18,7 @@ import msgspec
 from turnout.model.events import ErrorInfo
 from turnout.model.limits import LimitUse
 from turnout.model.reasons import LIMIT
+from turnout.model.resources import Resources
 from turnout.model.states import RunState, TaskState
 
 
@@ -65,6 +67,8 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=
     """The position of the mapped task whose item this is; only written when inserted, as is ``index``."""
     index: int | None = None
     """The index of the item in the mapped task's lists, from 0."""
+    resources: Resources | None = None
+    """What the newest attempt asks of its executor, as it was decided."""
 
     @property
     def task_pos(self) -> int:
@@ -154,6 +158,7 @@ class StoredDecision(msgspec.Struct, frozen=True, gc=False):
     executor: str
     reason: str | None
     labels: dict[str, str] | None
+    resources: Resources | None = None
 
 
 class ParentAnswer(msgspec.Struct, frozen=True, gc=False):

@@ -105,8 +105,11 @@ class RunMachine:
         """Returns the spec of the task at this position; for an item, that of the mapped task."""
         return self.graph.tasks[self.tasks[pos].task_pos]
 
+    def row_of(self, pos: int) -> TaskRow:
+        return self.tasks[pos]
+
     def outputs(self) -> Outputs:
-        return Outputs(self.graph, self.tasks.__getitem__, {pos: group.items for pos, group in self.groups.items()})
+        return Outputs(self.graph, self.row_of, {pos: group.items for pos, group in self.groups.items()})
 
     def event(self, pos: int, row: TaskRow | None = None) -> TaskReadyEvent:
         row = row or self.tasks[pos]

@@ -52,7 +52,10 @@ REASONS = {
     ALREADY_SUCCESSFUL: "A run that the schedule did not start has completed since the previous due time.",
     NOTHING_TO_STOP: "The workflow had no open run.",
     PAUSED: "The schedule was paused.",
-    INVALID_INPUT: "The parameters of the schedule do not fit the workflow.",
+    INVALID_INPUT: "The parameters of the schedule do not fit the workflow in several ways.",
+    "unknown_parameter": "The schedule gives a parameter that the workflow does not have.",
+    "missing_parameter": "The schedule gives no value for a parameter that needs one.",
+    "invalid_parameter": "The schedule gives a parameter a value that it cannot have.",
     "unknown_queue": "The workflow is in a queue that is not configured.",
     "unknown_limit": "The workflow has a limit without a size.",
     "no_limit_key": "A limit of the workflow takes a parameter that has no value in the parameters of the schedule.",
@@ -66,8 +69,8 @@ REASONS = {
 def refusal(error: InputError) -> str:
     """Returns the reason of a due time whose run was refused, with the whole message.
 
-    >>> refusal(InputError("workflow 'a' needs the parameter 'day'"))
-    "invalid_input{workflow 'a' needs the parameter 'day'}"
+    >>> refusal(InputError("workflow 'a' needs the parameter 'day'", code="missing_parameter"))
+    "missing_parameter{workflow 'a' needs the parameter 'day'}"
     """
     code = error.code if error.code in REASONS else INVALID_INPUT
     return clipped(f"{code}{{{error.message}}}", MAX_REASON)

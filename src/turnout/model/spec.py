@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from turnout.model.limits import LimitSpec, queue_limit, workflow_limit
+from turnout.model.resources import Resources
 from turnout.model.retry import RetryPolicy
 from turnout.model.rules import Rule
 from turnout.model.shell import ShellSpec
@@ -145,6 +146,8 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """The ends other than success that the default rule of dependents accepts."""
     limits: tuple[LimitSpec, ...] = ()
     """Limits of which an attempt holds a slot each."""
+    resources: Resources | None = None
+    """What an attempt asks of its executor."""
 
 
 class WorkflowSpec(msgspec.Struct, frozen=True, omit_defaults=True):

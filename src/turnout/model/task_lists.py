@@ -50,6 +50,16 @@ class GraphTask(msgspec.Struct, frozen=True, gc=False):
     finished_at: float | None
 
 
+class WaitingTask(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The first task of a run that waits to be started."""
+
+    task: str
+    reason: str | None = None
+    """Why it waits; none: nothing keeps it from its start."""
+    count: int = 1
+    """How many tasks of the run wait, among the first 200."""
+
+
 class OpenTaskFilter(msgspec.Struct, frozen=True, kw_only=True):
     """The conditions of a list of the tasks of runs that have not ended; a task fulfils all of them."""
 

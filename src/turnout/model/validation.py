@@ -6,7 +6,7 @@ import math
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, NoReturn, get_args
 
-from turnout.errors import InvalidWorkflow, NotJson, TooLarge
+from turnout.errors import InvalidInput, InvalidWorkflow, NotJson, TooLarge
 from turnout.model.bindings import params_in, tasks_in
 from turnout.model.limits import BAD_LIMIT, MAX_SLOTS, validate_limits
 from turnout.model.names import is_hook, is_identifier, suggest
@@ -46,6 +46,16 @@ def validate(spec: WorkflowSpec) -> None:
     if spec.gate and spec.gate not in names:
         _unknown_task(f"the gate of workflow {spec.name!r} is {spec.gate!r}", spec.gate, known)
     _acyclic(spec)
+
+
+def check_run_priority(priority: int) -> None:
+    """Raises InvalidInput for a priority of a run that is out of range."""
+    if abs(priority) > MAX_PRIORITY:
+        raise InvalidInput(
+            f"priority is {priority:,}: write a whole number within ±{MAX_PRIORITY:,}",
+            code="bad_priority",
+            field="priority",
+        )
 
 
 def validate_task(task: TaskSpec) -> None:

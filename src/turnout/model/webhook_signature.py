@@ -29,7 +29,11 @@ def verify(scheme: Scheme, secret: str, headers: Mapping[str, str], body: bytes,
     given = headers.get(SIGNATURE_HEADER, "").split(" ")
     _compare(given, standard_signature(secret, message, timestamp, body), SIGNATURE_HEADER)
     # Compared after the signature: what is not signed by the sender says nothing.
-    if not timestamp.isascii() or not timestamp.isdigit() or abs(now - int(timestamp)) > TOLERANCE:
+    if not timestamp.isascii() or not timestamp.isdigit():
+        raise AccessDenied(
+            f"{TIMESTAMP_HEADER} is {timestamp[:20]!r}: send whole seconds since 1970", code="bad_signature"
+        )
+    if abs(now - int(timestamp)) > TOLERANCE:
         raise AccessDenied(
             f"{TIMESTAMP_HEADER} is {timestamp[:20]!r}, more than {TOLERANCE:g} s from the time here: it is a replay, "
             "or a clock is wrong",

@@ -88,7 +88,8 @@ class Engine(EngineParts):
         self.session.stop_renewing()
         self.ledger.close()
         try:
-            await asyncio.wait_for(self.background.in_thread(self.session.end), 5.0)
+            async with asyncio.timeout(5.0):
+                await self.background.in_thread(self.session.end)
         except (StoreError, TimeoutError) as error:
             log.warning("the session was not ended, its lease will expire: %s", error)
         self.submissions.abandon()

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from turnout.authoring.workflow import DEFAULT_TENANT
+from turnout.contracts.telemetry import CommitObserver
 from turnout.dispatcher.admission import Admission
 from turnout.model.limits import LimitSize
 from turnout.model.values import MAX_BYTES
@@ -24,6 +26,7 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     polled: frozenset[str] = frozenset()
     """Executor keys that pollers serve: their tasks are never dispatched from here."""
     scope: ClaimScope = NO_SCOPE
+    tenant: str = DEFAULT_TENANT
     refresh: Refresh | None = None
     """Puts changes of what orchestrators share in force here; None: nothing of it is used."""
     max_output_bytes: int = MAX_BYTES
@@ -33,6 +36,8 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Checks where the tasks of new runs go; None: it is not known here."""
     limits: Mapping[str, LimitSize] = NO_SIZES
     """The sizes of limits in the configuration, by their declared names."""
+    observer: CommitObserver | None = None
+    """Sees every commit that was applied; None without telemetry."""
 
 
 class EngineCallbacks(msgspec.Struct, frozen=True, kw_only=True):

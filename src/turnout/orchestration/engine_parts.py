@@ -172,6 +172,7 @@ class EngineParts:
             limits=self.limits,
             timers=timers,
             background=self.background,
+            observer=options.observer,
         )
         exclusive_tasks = ExclusiveTasks(self.dispatcher, self.session, capacity_queue)
         self.starter = TaskStarter(
@@ -313,6 +314,7 @@ class EngineParts:
             requests=self.requests,
             submissions=self.submissions,
             background=self.background,
+            tenant=options.tenant,
             # An orchestrator that drives single runs only, or none, starts nothing of its own.
             triggers=defined_triggers if starts_runs and options.scope.only is None else lambda: (),
         )

@@ -13,13 +13,12 @@ import msgspec
 from turnout.authoring.definition import Definition
 from turnout.authoring.registry import Registry
 from turnout.dispatcher.admission import Admission
-from turnout.errors import InvalidInput
 from turnout.model.graph import Graph
 from turnout.model.limits import LimitSize, LimitUse, check_known, resolved
 from turnout.model.names import new_run_id
 from turnout.model.rows import NewRun, TaskRow
 from turnout.model.texts import MAX_KEY_LENGTH, checked_text
-from turnout.model.validation import MAX_PRIORITY
+from turnout.model.validation import check_run_priority
 from turnout.model.values import dump_output
 from turnout.orchestration.messages import Submission
 from turnout.orchestration.reply import Reply
@@ -84,12 +83,7 @@ class RunRequests:
         stored, InvalidLimit for limits without a size or a name, HubUnavailable for tasks that need a hub which is not
         up."""
         spec, parent = request.graph.spec, request.parent
-        if abs(request.priority) > MAX_PRIORITY:
-            raise InvalidInput(
-                f"priority is {request.priority:,}: write a whole number within ±{MAX_PRIORITY:,}",
-                code="bad_priority",
-                field="priority",
-            )
+        check_run_priority(request.priority)
         text = "{}"
         if request.input:
             text = dump_output(dict(request.input), limit=self._max_output_bytes, what="input")

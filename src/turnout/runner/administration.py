@@ -77,9 +77,9 @@ class Administration:
             counts = None
         return health(found, counts)
 
-    def metrics(self) -> str:
-        """Returns the metrics of all orchestrators in the format of Prometheus."""
-        return exposition(self.orchestrators())
+    def metrics(self, *, in_open_metrics: bool = False) -> str:
+        """Returns the metrics of all orchestrators in the format of Prometheus, or in that of OpenMetrics."""
+        return exposition(self.orchestrators(), in_open_metrics=in_open_metrics)
 
     def _this_orchestrator(self) -> Orchestrator:
         async def look() -> OrchestratorStatus:

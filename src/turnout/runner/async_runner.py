@@ -49,7 +49,8 @@ class AsyncRunHandle(SubmittedRun, Generic[R]):
 
     async def _await(self, timeout: float | None) -> FinishedRun:
         try:
-            return await asyncio.wait_for(self._ended().wait(), timeout)
+            async with asyncio.timeout(timeout):
+                return await self._ended().wait()
         except TimeoutError as error:
             raise self._timed_out(timeout) from error
 

@@ -15,16 +15,16 @@ from turnout.authoring.registry import Registry
 from turnout.authoring.workflow import DEFAULT_TENANT, Workflow, defined_workflows
 from turnout.contracts.executor import TaskExecutor
 from turnout.contracts.store import RoutingStore
+from turnout.contracts.workers import UsesHub
 from turnout.dispatcher import WORKERS, DefaultDispatcher, Explanation
 from turnout.dispatcher.placement import MODE, MODES, hub_warning, lacks_hub, require_hub
-from turnout.errors import DefinitionError, InvalidLimit, InvalidRouting, InvalidSetting
+from turnout.errors import DefinitionError, InvalidRouting, InvalidSetting
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import DispatchDecision
 from turnout.model.extras import optional_packages
-from turnout.model.limit_declarations import conflicts, declarations
-from turnout.model.limits import check_known
+from turnout.model.limit_declarations import conflicts, declarations, without_size
 from turnout.model.schedules import past_schedules
 from turnout.model.spec import TaskSpec, WorkflowSpec
 from turnout.model.texts import MAX_NAME_LENGTH, checked_text
@@ -89,6 +89,8 @@ def make_dispatcher(config: RunnerConfig) -> DefaultDispatcher:
         dispatcher.register_executor(WORKERS, workers)
     for key, executor in executors_of(config.executors, polled, config.max_output_bytes).items():
         dispatcher.register_executor(key, executor)
+        if isinstance(executor, UsesHub):
+            executor.bind_hub(dispatcher.executors.get(WORKERS))
     return dispatcher
 
 
@@ -199,17 +201,12 @@ class Plan:
         return spec, warnings
 
     def _limit_problems(self, workflow: Workflow[..., Any], spec: WorkflowSpec) -> list[str]:
-        """Returns a warning about limits and queues without a size. Raises InvalidLimit if the workflow has schedules:
-        no caller reads why their runs are refused."""
-        try:
-            check_known(spec.run_limits, self._settings.limits, f"workflow {spec.name!r}")
-            for task in spec.tasks:
-                check_known(task.limits, self._settings.limits, f"task {task.name!r} of workflow {spec.name!r}")
-        except InvalidLimit as error:
-            if workflow.schedules:
-                raise
-            return [error.message]
-        return []
+        """Returns a warning about each limit and queue without a size. Raises InvalidLimit if the workflow has
+        schedules: no caller reads why their runs are refused."""
+        found = without_size(spec, self._settings.limits)
+        if found and workflow.schedules:
+            raise found[0]
+        return [each.message for each in found]
 
     def limit_warnings(self) -> dict[str, list[str]]:
         """Returns by workflow, of all that were checked, a warning for each limit that others declare with another

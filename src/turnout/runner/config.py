@@ -29,8 +29,9 @@ from turnout.runner.config_schema import (
 from turnout.runner.config_sources import find_file, foreign_variables, keys_of_file, keys_of_variables
 from turnout.runner.notification_settings import NOTIFICATIONS, NotificationSettings
 from turnout.runner.server_settings import SERVER, ServerSettings
+from turnout.telemetry.settings import TELEMETRY, TelemetrySettings
 
-S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings, ServerSettings, NotificationSettings)
+S = TypeVar("S", EngineSettings, PubSubSettings, HubSettings, ServerSettings, NotificationSettings, TelemetrySettings)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -118,10 +119,25 @@ class Config(msgspec.Struct, frozen=True):
         return self._checked(ServerSettings(), SERVER, self._table(SERVER)) or ServerSettings()
 
     @property
+    def workflow_places(self) -> tuple[str, ...]:
+        """The modules, files and folders in which commands find workflows by their names: those of ``workflows``, and
+        the workflow folders of the server."""
+        named: Any = self.get("workflows") or ()
+        known: set[Path] = {(self.root / each).resolve() for each in named}
+        folders = [self.root / each for each in self.server.workflow_folders]
+        return (*named, *(str(each) for each in folders if each.is_dir() and each.resolve() not in known))
+
+    @property
     def notifications(self) -> NotificationSettings:
         """Returns the settings of notifications; none are sent by default."""
         default = NotificationSettings()
         return self._checked(default, NOTIFICATIONS, self._table(NOTIFICATIONS)) or default
+
+    @property
+    def telemetry(self) -> TelemetrySettings | None:
+        """Returns the settings of telemetry; None if it is not enabled."""
+        found = self._checked(TelemetrySettings(), TELEMETRY, self._table(TELEMETRY))
+        return found if found is not None and found.enabled else None
 
     @property
     def hub(self) -> HubSettings | None:

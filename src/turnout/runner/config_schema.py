@@ -35,6 +35,7 @@ from turnout.model.values import MAX_BYTES
 from turnout.orchestration.settings import EngineSettings
 from turnout.runner.notification_settings import NotificationSettings
 from turnout.runner.server_settings import ServerSettings
+from turnout.telemetry.settings import TelemetrySettings
 from turnout.worker.settings import DEFAULT_CONCURRENCY, Concurrency
 
 Key: TypeAlias = tuple[str, ...]
@@ -45,7 +46,7 @@ HUB_SPELLING = "coordinator"
 LIMITS, QUEUES = "limits", "queues"
 RULES: Key = (ROUTING, "rules")
 LABELS: Key = (WORKER, "labels")
-RULE_KEYS = ("pattern", "executor", "labels", "percent", "shadow")
+RULE_KEYS = ("pattern", "executor", "labels", "percent", "shadow", "resources")
 RULE_SPELLINGS = {"worker_selector": "labels"}
 
 Rules: TypeAlias = Annotated[list[dict[str, Any]], Meta(title="a list of rules with pattern and executor")]
@@ -85,7 +86,8 @@ class RoutingTable(Settings, frozen=True, kw_only=True):
     default: str = "default"
     """The executor of tasks that no rule matches."""
     rules: Rules = msgspec.field(default_factory=list[dict[str, Any]])
-    """Rules with ``pattern`` and ``executor``, and optional ``labels``, ``percent`` and ``shadow``."""
+    """Rules with ``pattern`` and ``executor``, and optional ``labels``, ``resources``, ``percent``
+    and ``shadow``."""
 
 
 class WorkerTable(Settings, frozen=True, kw_only=True, rename={"import_": "import"}):
@@ -131,6 +133,7 @@ TABLES: tuple[Settings, ...] = (
     PubSubSettings(),
     ServerSettings(),
     NotificationSettings(),
+    TelemetrySettings(),
 )
 """Every table with its defaults, but those in ``NAMED_TABLES``."""
 

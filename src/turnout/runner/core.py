@@ -16,7 +16,8 @@ import msgspec
 from turnout.dispatcher import WORKERS, DefaultDispatcher
 from turnout.dispatcher.admission import Admission
 from turnout.executors.work_runner import WorkRunner
-from turnout.model.durations import seconds
+from turnout.model.extras import optional_packages
+from turnout.model.health import Orchestrator
 from turnout.model.limits import LimitSize
 from turnout.model.names import split_task_id
 from turnout.orchestration.engine import Engine
@@ -48,7 +49,9 @@ from turnout.store.database import shown_url
 if TYPE_CHECKING:
     from turnout.authoring.workflow import Workflow
     from turnout.executors.workers.executor import WorkersExecutor
+    from turnout.model.rows import NewRun
     from turnout.runner.definitions.service import Definitions
+    from turnout.telemetry.service import Telemetry
 
 log = logging.getLogger("turnout.runner")
 
@@ -73,6 +76,7 @@ class Core:
         self.definitions = self._make_definitions(config.definitions, workflows or ())
         self.routing = self._make_routing()
         self.loop = EngineLoop()
+        self.telemetry = self._make_telemetry(config)
         self.engine = Engine(
             self.loop.loop, self.store, self.registry, self.dispatcher, config.settings, self._options()
         )
@@ -121,7 +125,14 @@ class Core:
         hub = self.config.hub is not None
         tenant = self.config.tenant
         return Definitions(
-            self.store, self.registry, settings, compile_file, tenant=tenant, workflows=workflows, hub=hub
+            self.store,
+            self.registry,
+            settings,
+            compile_file,
+            tenant=tenant,
+            workflows=workflows,
+            hub=hub,
+            limits=self.config.limits,
         )
 
     def _make_routing(self) -> RoutingRules | None:
@@ -151,12 +162,38 @@ class Core:
             drives=config.drives,
             polled=frozenset(config.polling),
             scope=ClaimScope(only, stored),
+            tenant=config.tenant,
             refresh=None if self.definitions is None and self.routing is None else self._refresh_shared,
             max_output_bytes=config.max_output_bytes,
             schedules=config.schedules,
             admission=self._admission(),
             limits=config.limits,
+            observer=None if self.telemetry is None else self.telemetry.observer,
         )
+
+    def _make_telemetry(self, config: RunnerConfig) -> Telemetry | None:
+        """Makes what sees the commits of the engine, which is made after it."""
+        if config.telemetry is None:
+            return None
+        with optional_packages():
+            from turnout.telemetry.service import Telemetry
+
+        def in_memory(run_id: str) -> NewRun | None:
+            owned = self.engine.runs.get(run_id)
+            return None if owned is None else owned.machine.new
+
+        def stored(run_id: str) -> NewRun | None:
+            run = self.store.run(run_id)
+            return None if run is None else run.new
+
+        def status() -> Orchestrator | None:
+            latest = self.engine.snapshot.latest()
+            if latest is None:
+                return None
+            session = self.engine.session.current
+            return Orchestrator(id=session.id, host=session.host, pid=session.pid, status=latest)
+
+        return Telemetry(config.telemetry, in_memory=in_memory, stored=stored, status=status)
 
     def _admission(self) -> Admission | None:
         if self.dispatcher is None:
@@ -174,15 +211,16 @@ class Core:
             engine.session.begin_by,
             self.log_writer,
             runner=self._work_runner,
+            traces=None if self.telemetry is None else self.telemetry.traces,
         )
         dispatcher.bind(loader)
         dispatcher.timeouts = self._timeout_of
-        if self.workers is not None and self.config.hub is not None:
-            lease = seconds(self.config.hub.lease)
+        for remote in dispatcher.with_holders:
+            lease = remote.holder_lease
             holders = WorkerSessions(store, engine.session, engine.runs, engine.background, engine.wakeups, lease)
-            self.workers.bind_holders(holders)
+            remote.bind_holders(holders)
             if self.log_writer is not None:
-                self.workers.bind_lines(self.log_writer)
+                remote.bind_lines(self.log_writer)
         dispatcher.bind_numbers(StoredRunNumbers(store, engine.background))
 
     @property
@@ -208,6 +246,8 @@ class Core:
             if self.definitions is not None:
                 self.definitions.stop()
             self.loop.stop()
+            if self.telemetry is not None:
+                self.telemetry.stop()
             self.store.close()
             raise
         close_at_exit(self)
@@ -246,6 +286,8 @@ class Core:
             self._end_capture()
             if self.log_writer is not None:
                 self.log_writer.stop()
+            if self.telemetry is not None:
+                self.telemetry.stop()
             self.store.close()
 
     async def _stop(self, grace: float) -> None:

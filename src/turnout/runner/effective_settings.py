@@ -14,6 +14,7 @@ from turnout.runner.config_schema import FIELDS, HUB, NAMED_TABLES, ORCHESTRATIO
 from turnout.runner.server_settings import SERVER, ServerSettings
 from turnout.runner.settings import RunnerConfig, url_in
 from turnout.store.database import shown_url
+from turnout.telemetry.settings import TELEMETRY, TelemetrySettings
 from turnout.worker.settings import WorkerSettings
 
 SECRET = re.compile(r"(?i)password|secret|token|credential|api_?key")
@@ -69,6 +70,8 @@ def _default(config: Config, key: Key) -> Any:
         # Without a configured hub there is no address; the other values are the defaults of a hub.
         settings = HubSettings() if config.hub is None else config.hub
         return None if config.hub is None and key[1] == "address" else getattr(settings, key[1], None)
+    if key[0] == TELEMETRY:
+        return getattr(TelemetrySettings(), key[1])
     defaults = {field.name: field.default for field in msgspec.structs.fields(RunnerConfig)}
     known: dict[Key, Any] = {
         ("routing", "default"): "default",

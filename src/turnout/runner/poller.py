@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnout.authoring.workflow import Workflow
 from turnout.executors.polling import PollingExecutor
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutorMetrics
+from turnout.model.rows import NewRun
 from turnout.orchestration.loaders.loader import ClaimedLoader
 from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.session import this_session
 from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.composition import registry_of
+from turnout.runner.settings import configuration
 from turnout.runner.settings import database_url as default_url
 from turnout.runtime.capture import capture
 from turnout.runtime.log_buffer import LogSettings
 from turnout.store import connect
+
+if TYPE_CHECKING:
+    from turnout.telemetry.run_traces import RunTraces
 
 
 class Poller:
@@ -58,7 +63,7 @@ class Poller:
         self._log_writer = LogWriter(self._store, logs) if logs.capture else None
         self._executor = PollingExecutor(
             self._store,
-            ClaimedLoader(self._store, registry, GraphCache(self._store), self._log_writer),
+            ClaimedLoader(self._store, registry, GraphCache(self._store), self._log_writer, traces=self._traces()),
             executor,
             tuple(keys),
             session=this_session(tuple(registry.workflows), kind="poller"),
@@ -71,6 +76,19 @@ class Poller:
             self._store.close()
             raise
         self._end_capture = capture() if logs.capture else lambda: None
+
+    def _traces(self) -> RunTraces | None:
+        settings = configuration().telemetry
+        if settings is None:
+            return None
+        from turnout.telemetry.root_runs import RootRuns
+        from turnout.telemetry.run_traces import RunTraces
+
+        def stored(run_id: str) -> NewRun | None:
+            run = self._store.run(run_id)
+            return None if run is None else run.new
+
+        return RunTraces(RootRuns(lambda _: None, stored), settings.sample)
 
     def metrics(self) -> ExecutorMetrics:
         return self._executor.metrics()

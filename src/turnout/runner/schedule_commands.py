@@ -25,6 +25,8 @@ from turnout.runner.schedule_views import PAGE, ScheduleView, find, view
 
 MAX_BACKFILL = 1_000
 """Due times of one backfill."""
+BEGINNING = "the beginning of the backfill"
+END = "the end of the backfill"
 RESUME_ATTEMPTS = 5
 START_TIMEOUT = 5.0
 """Seconds that a command waits until a server has started what it asked for."""
@@ -131,12 +133,13 @@ def backfill(
     than MAX_BACKFILL of them."""
     found = _starting(store, wanted)
     spec, now = found.spec, store.clock()
-    begin, end = _instant(first, found, "first"), now if last is None else _last_instant(last, found)
-    if begin > end:
+    begin = _instant(first, found, "first", BEGINNING)
+    end = now if last is None else _last_instant(last, found)
+    if begin > min(end, now):
+        shown = last if isinstance(last, str) else iso_time(end, spec.timezone)
+        why = "which has not come yet: name past times" if begin > now else f"after its end, {shown}: name that first"
         raise ScheduleError(
-            f"first is {iso_time(begin, spec.timezone)}, after last, {iso_time(end, spec.timezone)}: write the earlier "
-            "time first",
-            code="bad_backfill_range",
+            f"the backfill begins at {iso_time(begin, spec.timezone)}, {why}", code="bad_backfill_range"
         )
     times = list(islice(due_times(spec, math.nextafter(begin, -math.inf), min(end, now)), MAX_BACKFILL + 1))
     if len(times) > MAX_BACKFILL:
@@ -196,18 +199,18 @@ def _last_instant(value: float | str, schedule: StoredSchedule) -> float:
     except (ValueError, OverflowError):
         following = None
     if following is None:
-        return _instant(value, schedule, "last")
-    return math.nextafter(_instant(following.isoformat(), schedule, "last"), -math.inf)
+        return _instant(value, schedule, "last", END)
+    return math.nextafter(_instant(following.isoformat(), schedule, "last", END), -math.inf)
 
 
-def _instant(value: float | str, schedule: StoredSchedule, field: str) -> float:
+def _instant(value: float | str, schedule: StoredSchedule, field: str, what: str) -> float:
     if not isinstance(value, str):
         return value
     try:
         return instant(value, schedule.spec.timezone)
     except InvalidWorkflow:
         raise InvalidInput(
-            f'{field} is {value[:60]!r}: write a time such as "2026-12-01" or "2026-12-01T03:00:00+01:00"',
+            f'{what} is {value[:60]!r}: write a time such as "2026-12-01" or "2026-12-01T03:00:00+01:00"',
             code="bad_time",
             field=field,
         ) from None

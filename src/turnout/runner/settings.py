@@ -16,11 +16,11 @@ from turnout.authoring.workflow import DEFAULT_TENANT, Workflow
 from turnout.contracts.executor import TaskExecutor
 from turnout.dispatcher import PlacementSettings, RoutingConfig
 from turnout.dispatcher.placement import MODE
-from turnout.errors import InvalidSetting, TurnoutError
+from turnout.errors import InvalidSetting, MissingExtra, TurnoutError
 from turnout.executors.pubsub.settings import PUBSUB, STEP_EXECUTION
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.durations import seconds
-from turnout.model.extras import optional_packages
+from turnout.model.extras import optional_packages, require
 from turnout.model.limits import LimitSize
 from turnout.model.names import suggest
 from turnout.model.values import MAX_BYTES
@@ -33,6 +33,7 @@ from turnout.runner.definitions.settings import DefinitionSettings
 from turnout.runner.modules import search_in
 from turnout.runner.notification_settings import NotificationSettings
 from turnout.runner.server_access import ServerAccess, server_access
+from turnout.telemetry.settings import TelemetrySettings
 
 ConfigSource: TypeAlias = bool | str | Path | Config
 """True: the file that is found from the working directory upwards, and the environment. False: neither. A path: that
@@ -77,6 +78,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     """How its runs are handed in, as it is stored with them; None: by a program."""
     limits: Mapping[str, LimitSize] = {}
     """The configured sizes of limits, by their declared names."""
+    telemetry: TelemetrySettings | None = None
+    """Where traces and metrics are sent; None: nowhere."""
     source: Config | None = None
     """The configuration that values come from which are not given."""
 
@@ -135,6 +138,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
         "hub": None if "hub" in given else found.hub,
         "max_output_bytes": found.get("max_output_bytes"),
         "limits": found.limits,
+        "telemetry": found.telemetry,
         "task_defaults": _task_defaults(
             given.pop("default_timeout", found.get("default_timeout")),
             given.pop("default_retries", found.get("default_retries") or 0),
@@ -220,12 +224,17 @@ def database_url(given: str | None = None) -> str:
 
 
 BUILT_IN = {
+    "kubernetes": "turnout.executors.kubernetes.executor:KubernetesExecutor.of",
+    "dask": "turnout.executors.dask.executor:DaskExecutor",
     "process": "turnout.executors.process:ProcessExecutor",
+    "ray": "turnout.executors.ray.executor:RayExecutor",
     "shell": "turnout.executors.shell:ShellExecutor",
     "thread": "turnout.executors.thread:ThreadExecutor",
     "zmq_pubsub": "turnout.executors.pubsub.executor:ZmqPubSubExecutor.of",
 }
 """Short names of the executors that come with Turnout."""
+PACKAGES = {"dask": "distributed", "ray": "ray"}
+"""The packages that some of them need."""
 
 
 def make_executor(key: str, options: Mapping[str, Any], where: str) -> TaskExecutor:
@@ -257,6 +266,8 @@ def make_executor(key: str, options: Mapping[str, Any], where: str) -> TaskExecu
 
 
 def _found(use: str, at: str) -> Callable[..., Any]:
+    if (package := PACKAGES.get(use)) is not None:
+        require(package)
     path = BUILT_IN.get(use, use)
     module, colon, name = path.partition(":")
     if not colon:
@@ -265,9 +276,12 @@ def _found(use: str, at: str) -> Callable[..., Any]:
             code="bad_executor",
         )
     try:
-        found: Any = import_module(module)
+        with optional_packages():
+            found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
+    except MissingExtra as error:
+        raise MissingExtra(f"{at}: {error.message}", **error.fields) from error
     except Exception as error:
         raise InvalidSetting(
             f"{at}: {use} cannot be imported: {type(error).__name__}: {error}", code="bad_executor"

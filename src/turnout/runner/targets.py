@@ -112,7 +112,7 @@ def load_workflows(target: str, search: Iterable[Path] = (), configured: Iterabl
         return _of_folder(folder, search, configured)
     module = load_module(place, search)
     found = list(workflows_of(module).values())
-    return found if found or task_refs(module) else [load_workflow(target, search)]
+    return found if found or task_refs(module) or trigger_names(module) else [load_workflow(target, search)]
 
 
 def module_of(target: str, search: Iterable[Path] = ()) -> ModuleType:
@@ -125,6 +125,13 @@ def task_refs(module: ModuleType) -> list[str]:
     from turnout.runner.yaml_targets import DeclaredTasks
 
     return list(DeclaredTasks(lambda: [module]))
+
+
+def trigger_names(module: ModuleType) -> list[str]:
+    """Returns the triggers that the module declares."""
+    from turnout.authoring.triggers import defined_triggers
+
+    return [each.name for each in defined_triggers() if each.function.__module__ == module.__name__]
 
 
 def yaml_files(configured: Iterable[str], search: Iterable[Path], also: Sequence[ModuleType] = ()) -> YamlFiles:

@@ -38,6 +38,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     executor: str | None = None
     decision: str | None = None
     """Why that executor."""
+    resources: dict[str, float | str] | None = None
+    """What its attempts ask of the executor, as ``{"gpu": 1, "memory": "8GiB"}``."""
     reason: str | None = None
     """Why it waits, or why it was skipped or cancelled."""
     retry_in: float | None = None
@@ -101,6 +103,7 @@ def task_view(row: TaskRow) -> TaskView:
         begun=begun_before(row) + (row.state in _BEGUN),
         executor=row.executor,
         decision=row.decision,
+        resources=None if row.resources is None else row.resources.document(),
         reason=row.reason,
         retry_in=row.retry_in,
         error=row.error,

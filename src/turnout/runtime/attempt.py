@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
+from operator import attrgetter
 from typing import TypeAlias
 
 import msgspec
@@ -55,6 +57,8 @@ class Attempt(msgspec.Struct, gc=False, eq=False):
     """True while a thread waits for its work to be loaded."""
     estimate: float = 0.0
     """Expected seconds of its body, while it waits for a thread."""
+    quick: bool = False
+    """True if its body is expected to return before another thread could take the next."""
 
     def begin(self, work: Work, location: Location, now: float) -> TaskInfo:
         self.work = work
@@ -69,9 +73,7 @@ def body_of(event: TaskReadyEvent) -> str:
     return event.body or event.task_name
 
 
-def is_quick(attempt: Attempt) -> bool:
-    """True if its body is expected to return before another thread could take the next."""
-    return 0.0 < attempt.estimate < QUICK_SECONDS
+is_quick: Callable[[Attempt], bool] = attrgetter("quick")
 
 
 def rank_of(attempt: Attempt) -> tuple[int, int]:

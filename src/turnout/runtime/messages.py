@@ -61,6 +61,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="jo
     retry_if: Where | None = None
     own_retry_if: bool = False
     """True if the predicate is that of the task found at ``body``."""
+    traceparent: str = ""
 
 
 class Began(msgspec.Struct, frozen=True, tag="began"):

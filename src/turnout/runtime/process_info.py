@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from turnout.errors import InvalidSetting
@@ -50,6 +52,16 @@ def resident(pids: Iterable[int]) -> dict[int, int]:
     return {
         pid: page * sum(table[each][1] for each in (pid, *descendants(pid, table)) if each in table) for pid in pids
     }
+
+
+@cache
+def machine_amounts() -> dict[str, float]:
+    """Returns the cores and the bytes of memory of this machine; memory is without a limit where it is not known."""
+    try:
+        memory: float = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        memory = math.inf
+    return {"cpu": float(os.cpu_count() or 1), "memory": memory}
 
 
 def parse_size(value: int | str | None, what: str) -> int | None:

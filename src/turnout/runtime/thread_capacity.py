@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 
-from turnout.runtime.attempt import IN_THREAD, NOWHERE, ON_LOOP, Attempt, Location
+from turnout.runtime.attempt import IN_THREAD, NOWHERE, ON_LOOP, QUICK_SECONDS, Attempt, Location
 
 HORIZON = 0.05
 """Seconds of work that may wait for the threads: enough to hide a round trip to the store, and too short to matter if
@@ -114,12 +114,15 @@ class ThreadCapacity:
         self._waiting: int = 0
         self._work: float = 0.0
         """Expected seconds of the bodies of the attempts that have not begun."""
+        self._waited: deque[float] = deque()
+        """The estimates of attempts that ceased to wait and are still counted. A thread appends without the lock."""
         self._moving: int = threads
         self._counted_at: float = -math.inf
 
     @property
     def crowded(self) -> bool:
         """True if it holds more attempts than it has threads."""
+        self._discount()
         return self._waiting + len(self._bodies) > self._threads
 
     @property
@@ -152,6 +155,7 @@ class ThreadCapacity:
         return live + max(0, self._coroutines - tasks - queued)
 
     def _for_threads(self, average: DurationAverage) -> int:
+        self._discount()
         threads = self._threads - self._stuck
         waiting = self._waiting
         backlog = average.backlog(min(threads, self._moving_now()), max(0, self._max_backlog - waiting), self._work)
@@ -179,23 +183,33 @@ class ThreadCapacity:
         """Called when these begin to wait for a thread, or for a slot of the loop."""
         work = 0.0
         if for_thread:
-            body, estimate = "", 0.0
+            body, estimate, quick = "", 0.0, False
             for attempt in attempts:
                 event = attempt.event
                 if (other := event.body or event.task_name) != body:
                     body, estimate = other, self._durations.of(other).mean
-                attempt.estimate = estimate
+                    quick = 0.0 < estimate < QUICK_SECONDS
+                attempt.estimate, attempt.quick = estimate, quick
                 work += estimate
+        self._discount()
         with self._lock:
             self._waiting += len(attempts)
             self._work += work
 
     def waited(self, attempt: Attempt) -> None:
         """Called when this attempt begins, or never will."""
-        with self._lock:
-            self._waiting -= 1
-            # Sums of floats drift: while nothing waits, the sum is set to zero.
-            self._work = self._work - attempt.estimate if self._waiting else 0.0
+        self._waited.append(attempt.estimate)
+
+    def _discount(self) -> None:
+        """Ceases to count the attempts that have waited."""
+        waited = self._waited
+        if waited:
+            with self._lock:
+                for _ in range(len(waited)):
+                    self._waiting -= 1
+                    self._work -= waited.popleft()
+                if not self._waiting:
+                    self._work = 0.0  # sums of floats drift
 
     # -- bodies -----------------------------------------------------------------------------------------------------
     def enter_thread(self, attempt: Attempt) -> float:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from turnout.contracts.store import AccessStore
-from turnout.errors import AccessDenied, StoreError, StoreRejected, TokenNotFound
+from turnout.errors import AccessDenied, InvalidInput, StoreError, StoreRejected, TokenNotFound
 from turnout.model.access import (
     SESSION_PREFIX,
     NewToken,
@@ -200,7 +200,11 @@ def csrf_token(secret: str) -> str:
 
 
 def create_token(store: AccessStore, name: str, role: Role, *, by: str = "", lifetime: float | None = None) -> Made:
-    """Stores a new token, and returns it with its secret."""
+    """Stores a new token, and returns it with its secret. Raises InvalidInput for a name that says nothing."""
+    if not name.strip():
+        raise InvalidInput(
+            "the name of the token is empty: write that of the person or program that uses it", field="name"
+        )
     checked_text(name, "name", longest=MAX_NAME_LENGTH)
     secret = new_secret()
     new = NewToken(id=new_token_id(), name=name, role=role, digest="", created_by=by, lifetime=lifetime)

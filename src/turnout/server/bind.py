@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import socket
+import ssl
+from pathlib import Path
 
 from turnout.errors import InvalidSetting
 from turnout.runner.server_settings import DEFAULT_HOST, SERVER, ServerSettings
+
+BAD_CERTIFICATE = "bad_certificate"
 
 
 def check_bind(settings: ServerSettings, *, tokens: bool) -> None:
@@ -34,6 +38,30 @@ def check_bind(settings: ServerSettings, *, tokens: bool) -> None:
             code="no_tokens",
             field=SERVER,
         )
+
+
+def check_certificate(settings: ServerSettings) -> None:
+    """Raises InvalidSetting if the certificate or its key cannot be used for TLS."""
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return
+    for name, file in (("tls_certificate", settings.tls_certificate), ("tls_key", settings.tls_key)):
+        try:
+            Path(file).read_bytes()
+        except OSError as error:
+            raise InvalidSetting(
+                f"{SERVER}.{name} is {file!r}, which cannot be read: {error.strerror or error}",
+                code=BAD_CERTIFICATE,
+                field=f"{SERVER}.{name}",
+            ) from error
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_certificate, settings.tls_key)
+    except (OSError, ValueError) as error:
+        raise InvalidSetting(
+            f"{SERVER}.tls_certificate {settings.tls_certificate!r} and {SERVER}.tls_key {settings.tls_key!r} cannot "
+            f"be used: {error}; write the files of a certificate and of its own key, both in the form PEM",
+            code=BAD_CERTIFICATE,
+            field=f"{SERVER}.tls_certificate",
+        ) from error
 
 
 def open_socket(settings: ServerSettings) -> socket.socket:

@@ -29,6 +29,7 @@ from turnout.errors import (
     PreconditionFailed,
     RefusedDefinition,
     RequestError,
+    ResourcesUnavailable,
     RunCancelled,
     RunError,
     RunFailed,
@@ -55,6 +56,7 @@ from turnout.model.access import masked
 from turnout.model.texts import printable_line
 from turnout.model.values import too_deep
 from turnout.server.exchange import exchange_of
+from turnout.server.validation_errors import invalid_request
 
 log = logging.getLogger("turnout.server")
 
@@ -137,6 +139,7 @@ STATUS_OF_CLASS: tuple[tuple[type[TurnoutError], int], ...] = (
     (IdempotencyConflict, 409),
     (InputError, 422),
     (HubUnavailable, 503),
+    (ResourcesUnavailable, 422),
     (DispatchError, 503),
     (StoreRejected, 422),
     (StoreError, 503),
@@ -247,6 +250,8 @@ def _explained(request: Request[Any, Any, Any], error: Exception) -> Exception:
             return RequestError(
                 f"the body has more than {most:,} bytes, server.max_body_bytes", code="body_too_large", limit=most
             )
+        case ValidationException():
+            return invalid_request(error, request.scope.get("route_handler"))
         case RecursionError() if "deserializing" in str(error):  # by msgspec, of the request's body
             return too_deep("the body")
         case _:
@@ -261,19 +266,11 @@ def _translated(error: BaseException) -> TurnoutError:
     """Returns an error of the framework as one of Turnout's. Others are failures of the server, without details."""
     match error:
         case ValidationException():
-            return RequestError(_validation_text(error), code="invalid_request", errors=error.extra or [])
+            return invalid_request(error, None)
         case HTTPException(status_code=status) if status < 500:
             return RequestError(error.detail or _title(status), code=CODES_OF_STATUS.get(status, "malformed_request"))
         case _:
             return TurnoutError("the server failed to answer; its log has the cause", code="internal_error")
-
-
-def _validation_text(error: ValidationException) -> str:
-    found: list[str] = []
-    for each in error.extra if isinstance(error.extra, list) else ():
-        if isinstance(each, dict):
-            found.append(f"{each.get('key') or each.get('source') or 'the request'}: {each.get('message')}")
-    return "; ".join(found) or error.detail or "the request does not fit its schema"
 
 
 def _headers(error: TurnoutError, status: int) -> dict[str, str]:

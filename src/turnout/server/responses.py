@@ -67,6 +67,7 @@ KNOWN: dict[str, TurnoutError] = {
         TokenNotFound("2 tokens are named 'ci': give the id", code="ambiguous_token"),
         WebhookNotFound("there is no webhook 'orders'"),
         WebhookError("a webhook named 'orders' exists already: choose another name"),
+        InvalidInput("name is empty: write a name for the sender", code="bad_webhook"),
         InvalidInput("mapping of 'order' is 'id': write a place in the body, as $.id", code="bad_webhook_mapping"),
         InvalidInput("signature.secret is no reference to a secret: write env:NAME", code="bad_secret_reference"),
         TriggerNotFound("there is no trigger 'new_order': did you mean 'new_orders'?"),

@@ -11,7 +11,7 @@ import threading
 
 from turnout.contracts.store import FigureStore
 from turnout.errors import StoreError
-from turnout.model.run_figures import RunFigures
+from turnout.model.run_figures import ExemplarsOf, RunFigures
 
 log = logging.getLogger("turnout.server")
 
@@ -36,14 +36,15 @@ class RunMetrics:
         with self._collecting:
             self._until = self._store.clock() - LAG
 
-    def text(self) -> str:
-        """Returns the figures in the format of Prometheus. During an outage, those of the last collection."""
+    def text(self, exemplars_of: ExemplarsOf | None = None) -> str:
+        """Returns the figures in the format of Prometheus, with exemplars in that of OpenMetrics. During an outage,
+        those of the last collection."""
         with self._collecting:
             try:
                 self._collect()
             except StoreError as error:
                 log.warning("ended runs could not be counted: %s", error)
-            return "".join(f"{line}\n" for line in self._figures.lines())
+            return "".join(f"{line}\n" for line in self._figures.lines(exemplars_of))
 
     def _collect(self) -> None:
         until = self._store.clock() - LAG

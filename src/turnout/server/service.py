@@ -42,7 +42,8 @@ class IdleServer(uvicorn.Server):
     async def main_loop(self) -> None:
         while not await self.on_tick(0):
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), TICK)
+                async with asyncio.timeout(TICK):
+                    await self._stop.wait()
 
     def stop(self) -> None:
         """Ends the main loop. Called on the server's loop."""

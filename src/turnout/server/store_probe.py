@@ -26,7 +26,8 @@ class StoreProbe:
         if self._asked is None or self._asked.done():
             self._asked = asyncio.get_running_loop().run_in_executor(self._threads, self._ask)
         try:
-            return await asyncio.wait_for(asyncio.shield(self._asked), within)
+            async with asyncio.timeout(within):
+                return await asyncio.shield(self._asked)
         except TimeoutError:
             return False
 

@@ -9,14 +9,16 @@ import msgspec
 
 from turnout.authoring.source_text import module_source
 from turnout.authoring.yaml.document import WorkflowDocument
-from turnout.authoring.yaml.findings import Finding, has_errors
+from turnout.authoring.yaml.findings import has_errors
+from turnout.authoring.yaml.marks import Marks
 from turnout.authoring.yaml.run_retries import steps_of
+from turnout.authoring.yaml.workflow import YamlWorkflow
 from turnout.errors import DefinitionError, WorkflowNotFound
-from turnout.model.definitions import RecentRun
+from turnout.model.definitions import DefinitionKind, RecentRun
 from turnout.model.spec import TaskSpec, WorkflowSpec, decode_spec
 from turnout.runner.core import Core
 from turnout.runner.definitions.catalog import Catalog, Known
-from turnout.runner.definitions.compilation import read_findings
+from turnout.runner.definitions.limit_sizes import NO_MARKS, size_warnings
 from turnout.runner.definitions.service import Definitions
 from turnout.runner.schedule_views import declared
 from turnout.server.api.types.tasks import GraphEdge
@@ -87,6 +89,11 @@ class WorkflowViews:
         if summary.removed:
             raise WorkflowNotFound(f"workflow {name!r} was removed", workflow=name)
         spec = self.current_spec(full_name)
+        if spec is not None:
+            known = self._catalog.known(full_name)
+            marks: Marks = getattr(None if known is None else known.workflow, "marks", NO_MARKS)
+            unsized = size_warnings(spec, marks, self._core.config.limits)
+            summary = msgspec.structs.replace(summary, findings=(*summary.findings, *unsized))
         fields = {field: getattr(summary, field) for field in WorkflowSummary.__struct_fields__}
         return WorkflowDetail(**fields, **({} if spec is None else _graph_fields(spec)))
 
@@ -100,10 +107,14 @@ class WorkflowViews:
         definition = self._core.registry.workflows.get(self._catalog.full_name(workflow))
         return workflow.spec_for(self._catalog.tenant) if definition is None else definition.spec
 
-    def module_source(self, full_name: str) -> str | None:
-        """Returns the text of the module of a workflow in Python that this process has; None if there is none."""
-        python = self._catalog.python(full_name)
-        return None if python is None else module_source(python.source.home)
+    def program_source(self, full_name: str) -> tuple[DefinitionKind, str] | None:
+        """Returns the text that a workflow of this process comes from: its file, or its module in Python; None if there
+        is none."""
+        found = self._catalog.python(full_name)
+        if isinstance(found, YamlWorkflow):
+            return "yaml", found.text
+        text = None if found is None else module_source(found.source.home)
+        return None if text is None else ("python", text)
 
     def _summary(self, full_name: str) -> WorkflowSummary:
         known, python = self._catalog.known(full_name), self._catalog.python(full_name)
@@ -111,6 +122,9 @@ class WorkflowViews:
             doc = "" if python is None else (python.__doc__ or "").strip().partition("\n")[0]
             name = full_name.rpartition("::")[2]
             summary = WorkflowSummary(name=name, full_name=full_name, kind="python", origin="code", description=doc)
+            if isinstance(python, YamlWorkflow):
+                document = python.document
+                summary = msgspec.structs.replace(summary, kind="yaml", tags=document.tags, group=document.group)
         else:
             summary = _stored_summary(known, has_code=python is not None)
         definition = self._core.registry.workflows.get(full_name)
@@ -140,7 +154,6 @@ class WorkflowViews:
 def _stored_summary(known: Known, *, has_code: bool) -> WorkflowSummary:
     stored, workflow = known.stored, known.workflow
     document: WorkflowDocument | None = getattr(workflow, "document", None)
-    broken: tuple[Finding, ...] = read_findings(stored.findings) if stored.findings else ()
     return WorkflowSummary(
         name=stored.full_name.rpartition("::")[2],
         full_name=stored.full_name,
@@ -155,7 +168,7 @@ def _stored_summary(known: Known, *, has_code: bool) -> WorkflowSummary:
         group="" if document is None else document.group,
         updated_at=stored.updated_at,
         updated_by=stored.updated_by,
-        findings=broken or known.attempted.findings,
+        findings=known.findings,
     )
 
 
@@ -205,6 +218,7 @@ def _task(task: TaskSpec) -> WorkflowTask:
         timeout=task.timeout,
         worker_selector=task.worker_selector,
         executor=task.executor,
+        resources=None if task.resources is None else task.resources.document(),
         mapped=task.map is not None,
         hook=None if task.hook is None else task.hook.on,
     )

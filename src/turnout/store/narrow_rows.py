@@ -49,7 +49,8 @@ BEGUN = Narrow(
 """Inserted in the commit that makes it ready or starts it."""
 STARTED = Narrow(
     ("pos", "was", "was_attempt", "executor", "decision", "holder", "dispatched_at", "seq"),
-    # A row that waits has no output, start or end; the statement sets reason, retry_at, poll_key and labels to null.
+    # A row that waits has no output, start or end; the statement sets reason, retry_at, poll_key, labels and resources
+    # to null.
     kept=("name", "priority", "attempt", "failures", "crashes", "losses", "error", "memo", "group", "index"),
     state=TaskState.RUNNING,
 )
@@ -59,7 +60,7 @@ COMPLETED = Narrow(
     # An attempt that completes keeps what it was started with; the statement sets what is left to null.
     kept=(
         *("name", "priority", "attempt", "failures", "crashes", "losses"),
-        *("executor", "decision", "labels", "holder", "dispatched_at", "group", "index"),
+        *("executor", "decision", "labels", "resources", "holder", "dispatched_at", "group", "index"),
     ),
     state=TaskState.COMPLETED,
     was=TaskState.RUNNING,

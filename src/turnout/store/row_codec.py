@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from turnout.model.events import ErrorInfo
+from turnout.model.resources import decode_resources
 from turnout.model.rows import HistoryRow, NewRun, RunRow, RunWrite, StoredRun, TaskRow
 from turnout.model.states import RUN_TERMINAL, RunState, TaskState
 from turnout.store.database import json_lines
@@ -19,7 +20,7 @@ _RUN_STATES = {str(state): state for state in RunState}
 _TASK_STATES = {str(state): state for state in TaskState}
 
 RUN_COLUMNS = 25
-TASK_COLUMNS = 25
+TASK_COLUMNS = 26
 
 
 def canonical(run_id: str) -> str | None:
@@ -71,7 +72,7 @@ def task_row(row: tuple[Any, ...]) -> TaskRow:
     """Returns a task from the columns of the blocks ``tasks`` and ``claimed_tasks``, whose first is the run's id."""
     _, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_in, executor, decision = row[:13]
     labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq, memo = row[13:23]
-    group, index = row[23:TASK_COLUMNS]
+    group, index, resources = row[23:TASK_COLUMNS]
     return TaskRow(
         pos=pos,
         state=_TASK_STATES[state],
@@ -97,6 +98,7 @@ def task_row(row: tuple[Any, ...]) -> TaskRow:
         memo=memo,
         group=group,
         index=index,
+        resources=None if resources is None else decode_resources(resources),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnout.errors import StoreUnreachable
+from turnout.model.resources import decode_resources
 from turnout.model.rows import (
     HistoryRow,
     StoredDecision,
@@ -111,8 +112,16 @@ class RunQueries:
     def decisions(self, limit: int) -> list[StoredDecision]:
         rows = self._database.read("decisions", limit=limit)
         return [
-            StoredDecision(run_id, version, pos, executor, reason, None if labels is None else decode_labels(labels))
-            for run_id, version, pos, executor, reason, labels in rows
+            StoredDecision(
+                run_id,
+                version,
+                pos,
+                executor,
+                reason,
+                None if labels is None else decode_labels(labels),
+                None if resources is None else decode_resources(resources),
+            )
+            for run_id, version, pos, executor, reason, labels, resources in rows
         ]
 
     def workflow(self, version: str) -> str | None:

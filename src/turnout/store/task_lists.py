@@ -10,12 +10,22 @@ import msgspec
 
 from turnout.model.rows import HistoryRow, TaskRow
 from turnout.model.states import RunState, TaskState
-from turnout.model.task_lists import MAX_POSITION, GraphTask, ItemGroup, OpenTask, OpenTaskFilter, TaskFilter
+from turnout.model.task_lists import (
+    MAX_POSITION,
+    GraphTask,
+    ItemGroup,
+    OpenTask,
+    OpenTaskFilter,
+    TaskFilter,
+    WaitingTask,
+)
 from turnout.store.database import Database, json_list, json_text
 from turnout.store.row_codec import canonical, decode_labels, task_row
 
 MAX_SEARCHED_RUNS = 1_000
 """Runs that have not ended whose tasks are looked at, the oldest first."""
+MAX_SEARCHED_TASKS = 200
+"""Tasks of a run, the first ones, among which one that waits is looked for."""
 _decode: Callable[[str], list[HistoryRow]] = msgspec.json.Decoder(list[HistoryRow]).decode
 
 
@@ -85,6 +95,13 @@ class TaskLists:
         for run_id, pos, state, count in self._database.read("item_counts_of", ids=ids):
             found.setdefault(str(run_id), {}).setdefault(pos, {})[TaskState(state)] = int(count)
         return found
+
+    def first_waiting_tasks(self, run_ids: Sequence[str]) -> dict[str, WaitingTask]:
+        ids = [known for each in run_ids if (known := canonical(each))]
+        if not ids:
+            return {}
+        rows = self._database.read("first_waiting_tasks", ids=json_list(ids), most=MAX_SEARCHED_TASKS)
+        return {str(run_id): WaitingTask(name, reason, int(number)) for run_id, name, reason, number in rows}
 
     def open_tasks(self, wanted: OpenTaskFilter, limit: int) -> list[OpenTask]:
         reason = wanted.reason.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

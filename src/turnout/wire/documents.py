@@ -41,6 +41,9 @@ class StepMetadata(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     condition: dict[str, Any] | None = None
     """Of a Python body that waits for a condition: what to ask before it is called."""
     context: dict[str, Any] | None = None
+    traceparent: str = ""
+    """The header of W3C Trace Context that makes the attempt the parent of what the handler does; left out unless
+    telemetry is on."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):

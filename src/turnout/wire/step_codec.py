@@ -61,6 +61,8 @@ def step_of(work: Work, *, token: str) -> Step:
             condition=None if work.condition is None else msgspec.to_builtins(work.condition),
             context=work.context,
         )
+    if work.traceparent:
+        metadata = msgspec.structs.replace(metadata, traceparent=work.traceparent)
     return Step(
         step_id=event.task_id,
         task_id=event.run_id,

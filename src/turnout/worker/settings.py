@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from turnout.errors import InvalidSetting
-from turnout.model.setting_types import NonNegativeSeconds, Settings, converted
+from turnout.model.setting_types import NonNegativeSeconds, Seconds, Settings, converted
 from turnout.model.texts import checked_text
 from turnout.runtime.log_buffer import LogSettings
 from turnout.wire.addresses import can_be_connected_to
@@ -102,6 +102,13 @@ class WorkerSettings(Settings, frozen=True, kw_only=True):
     """What is kept of the output of steps."""
     max_message_bytes: int = 16 * 1024 * 1024
     """Bytes of one message at most; larger messages are refused."""
+    worker_id: str = ""
+    """The id under which a hub expects this worker; by default a new one."""
+    once: str = ""
+    """The token of the only attempt that it takes; it ends when the result of that is acknowledged. Empty: it takes any
+    number."""
+    once_timeout: Seconds = 600.0
+    """Seconds that such a worker waits for its attempt."""
 
     def check_rules(self, path: str) -> None:
         if not self.connect:

@@ -19,6 +19,7 @@ from turnout.runtime.attempt import Key, key_of
 from turnout.runtime.conditions import once_met
 from turnout.runtime.execution import info_for, is_async, run_body
 from turnout.runtime.outcome import describe
+from turnout.runtime.trace_context import traced
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.held_steps import unable
 from turnout.wire.result_codec import answer_of
@@ -78,7 +79,8 @@ class StepLoader:
         found = self._handlers.find(name)
         if found is None:
             if name in (SHELL_HANDLER, STEP_HANDLER) and self._handlers.shell:
-                return work_of(step, None, fence=fence, output=self._output)
+                work = work_of(step, None, fence=fence, output=self._output)
+                return traced(work, step.metadata.traceparent) if step.metadata.traceparent else work
             raise HandlerMissing(name)
         body, arguments = found.function, found.arguments(step)
         bind_body = caller(body, *arguments, step.metadata.context)
@@ -91,11 +93,11 @@ class StepLoader:
             fence=fence,
             output=self._output,
         )
-        if work.condition is None:
-            return work
-        predicate = found.conditions.get(work.condition.ref)
-        call = once_met(work.condition, predicate, work.invoke, is_async=is_async(work))
-        return msgspec.structs.replace(work, predicate=predicate, call=call)
+        if work.condition is not None:
+            predicate = found.conditions.get(work.condition.ref)
+            call = once_met(work.condition, predicate, work.invoke, is_async=is_async(work))
+            work = msgspec.structs.replace(work, predicate=predicate, call=call)
+        return traced(work, step.metadata.traceparent) if step.metadata.traceparent else work
 
 
 def run_step(

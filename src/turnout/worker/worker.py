@@ -24,6 +24,7 @@ from turnout.runtime.attempt import Key
 from turnout.runtime.capture import capture
 from turnout.runtime.process_info import boot_id, pid_namespace, process_started
 from turnout.runtime.signals import StopSignals
+from turnout.runtime.step_output import StepOutput, progress_in
 from turnout.wire.documents import StepResult
 from turnout.wire.frames import JSON, MSGPACK
 from turnout.wire.held_steps import HeldStep, HeldSteps, unable
@@ -33,10 +34,10 @@ from turnout.worker.attempts import Attempts
 from turnout.worker.connection import Trace
 from turnout.worker.handlers import Handlers
 from turnout.worker.hubs import Hubs
+from turnout.worker.one_attempt import OneAttempt
 from turnout.worker.prefetch import Prefetch, waits_too_long
 from turnout.worker.settings import WorkerSettings
 from turnout.worker.status import Figures
-from turnout.worker.step_output import StepOutput, progress_in
 
 log = logging.getLogger("turnout.worker")
 
@@ -55,7 +56,8 @@ class Worker:
     def __init__(self, handlers: Handlers, settings: WorkerSettings, *, trace: Trace | None = None) -> None:
         settings.check()
         self.settings = settings
-        self.worker_id = uuid.uuid4().hex
+        self.worker_id = settings.worker_id or uuid.uuid4().hex
+        self._once = OneAttempt(settings.once, settings.once_timeout, boot_time()) if settings.once else None
         self._poller = zmq.Poller()
         self._waking, self._woken = os.pipe()
         os.set_blocking(self._waking, False)
@@ -91,7 +93,7 @@ class Worker:
             seq=0,
             # JSON first: it is as quick here, and says whole numbers of any size.
             codecs=(JSON, MSGPACK),
-            credits=2 * settings.concurrency,
+            credits=1 if settings.once else 2 * settings.concurrency,
             concurrency=settings.concurrency,
             handlers=handlers.names,
             labels=settings.labels,
@@ -138,7 +140,8 @@ class Worker:
 
     # -- life -------------------------------------------------------------------------------------------------------
     def run(self) -> bool:
-        """Runs until ``stop``, once. Returns True if every started step ended and was acknowledged.
+        """Runs until ``stop``, once. Returns True if every started step ended and was acknowledged; of a worker for one
+        attempt, if that one did.
 
         Raises WorkerRefused if every hub refuses the worker for good.
         """
@@ -148,7 +151,7 @@ class Worker:
                 while not self._over():
                     left = max(0.0, self._next_tick - boot_time())
                     self._round(dict(self._poller.poll(int(left * 1000) + 1)))
-            return not self._held_steps
+            return not self._held_steps and (self._once is None or self._once.taken)
         finally:
             self._abandon()
             self._hubs.leave()
@@ -193,6 +196,8 @@ class Worker:
             self._signalled = False
         self._hubs.receive(ready, now)
         self._act(now)
+        if self._once is not None and self._once.is_over(self._held_steps, now):
+            self._asked_to_stop = max(1, self._asked_to_stop)
         if self._asked_to_stop:
             self._drain(now)
         self._take_results()
@@ -231,6 +236,8 @@ class Worker:
                 break
             if held_step.overdue(now):
                 self._held_steps.return_step(held_step.token, OVERDUE)
+            elif self._once is not None and held_step.token != self._once.token:
+                self._held_steps.return_step(held_step.token, "this worker takes one attempt, which is another")
             elif held_step.hub not in contacts or self._attempts.busy_with(held_step.step):
                 continue
             elif held_step.granted:
@@ -318,5 +325,8 @@ class Worker:
         self._full = unacknowledged >= (MAX_UNACKNOWLEDGED // 2 if self._full else MAX_UNACKNOWLEDGED)
         if self._asked_to_stop or self._full:
             return 0
+        if self._once is not None:
+            # Also while the attempt is here: the next hub may give it once more, and has then taken it over.
+            return 1
         held = stuck if now - self._stuck_since > STUCK else 0
         return self._asking.credits(self.settings.concurrency - held, now)

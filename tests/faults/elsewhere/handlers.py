@@ -26,6 +26,11 @@ def say(text: str, seconds: float, step: Step) -> str:
     return f"{text}>{step.step_name}"
 
 
+@handler("elsewhere.trace")
+def tell_trace(step: Step) -> str:
+    return step.metadata.traceparent
+
+
 @handler("elsewhere.held")
 def hold(text: str, until: str, step: Step) -> str:
     """Goes on until a file is there."""

@@ -21,5 +21,7 @@ for (const name of ['elsewhere.any', 'elsewhere.node']) {
   });
 }
 
+handler('elsewhere.trace', (step) => step.traceparent);
+
 await run();
 process.exit();

@@ -20,4 +20,6 @@ end
   end
 end
 
+Turnout.handler("elsewhere.trace") { |step| step.traceparent }
+
 Turnout.run

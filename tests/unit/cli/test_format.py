@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnout.cli.doctor import Grade
+from turnout.cli.checks import Grade
 from turnout.cli.format import BREAKER_STYLES, MARKS, format_count
 from turnout.cli.orchestrate import Ready
 from turnout.cli.output import with_colours

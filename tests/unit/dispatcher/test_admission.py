@@ -10,7 +10,9 @@ import pytest
 from turnout.dispatcher import DefaultDispatcher, HubUnavailable, PlacementSettings, RoutingConfig, RoutingRule
 from turnout.dispatcher.admission import Admission
 from turnout.dispatcher.placement import NO_HUB
+from turnout.errors import ResourcesUnavailable
 from turnout.executors.thread import ThreadExecutor
+from turnout.model.resources import lacking, parse_resources
 
 Make = Callable[..., Any]
 GPU = {"gpu": "true"}
@@ -54,6 +56,39 @@ def test_a_hub_that_is_not_up_refuses_what_goes_to_workers_and_nothing_else(task
     assert (
         admission.check([workflow_of(task_of("public::embedded::flow::gpu", worker_selector="local"))], "run", {}) == ()
     )
+
+
+def asking(task_of: Make, **resources: Any) -> Any:
+    return task_of("public::embedded::flow::fit", resources=parse_resources(resources, "resources"))
+
+
+def test_resources_that_the_machine_lacks_are_refused_with_what_it_has(task_of: Make, workflow_of: Make) -> None:
+    admission = admission_of()
+    assert admission.check([workflow_of(asking(task_of, cpu=0.5, memory="1MiB"))], "run", {}) == ()
+    with pytest.raises(ResourcesUnavailable) as caught:
+        admission.check([workflow_of(asking(task_of, cpu=0.5, gpu=1, license=2))], "run", {})
+    assert caught.value.message == (
+        'task "public::embedded::flow::fit" can never start in executor "default": it asks for gpu=1 license=2; '
+        "this machine has gpu=0 license=0: ask for less, or route the task to an executor that has it"
+    )
+    assert caught.value.code == "resources_unavailable"
+    assert caught.value.fields["resources"] == {"cpu": 0.5, "gpu": 1, "license": 2}
+
+
+def test_a_cluster_that_grows_is_asked_again(task_of: Make, workflow_of: Make, executor: Make) -> None:
+    nodes = [2.0]
+    cluster = executor(fits=lambda asked: lacking(asked, {"gpu": max(nodes)}, "the largest node"))
+    dispatcher = DefaultDispatcher(RoutingConfig("cluster"))
+    dispatcher.register_executor("cluster", cluster)
+    admission, flow = Admission(dispatcher), workflow_of(asking(task_of, gpu=4))
+    with pytest.raises(ResourcesUnavailable, match="asks for gpu=4; the largest node has gpu=2"):
+        admission.check([flow], "run", {})
+    nodes.append(4.0)
+    assert admission.check([flow], "run", {}) == ()
+
+
+def test_where_runs_are_only_stored_resources_are_left_to_the_orchestrators(task_of: Make, workflow_of: Make) -> None:
+    assert admission_of(other_hub=lambda: False).check([workflow_of(asking(task_of, gpu=1))], "run", {}) == ()
 
 
 def test_where_runs_are_only_stored_the_hubs_of_others_count(task_of: Make, workflow_of: Make) -> None:

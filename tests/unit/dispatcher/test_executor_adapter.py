@@ -26,9 +26,9 @@ from turnout.executors.workers.executor import WorkersExecutor
 
 Make = Callable[..., Any]
 NOT_OPTIONAL = {"name", "local", "kinds", "bind", "execute", "has_capacity", "metrics"}
-DEFAULTED = {"abandon", "execute"}
+DEFAULTED = {"abandon", "execute", "leave", "reattaches"}
 """``abandon`` means the same as ``cancel`` to every executor but those that the adapter serves; ``execute`` is a batch
-of one."""
+of one. Only executors behind the adapter reattach."""
 
 
 def play(scenario: Callable[[], Awaitable[None]]) -> None:
@@ -157,10 +157,10 @@ def test_members_that_are_no_methods_count_as_absent(executor: Make) -> None:
 
 def test_roles_beyond_the_batch_face_are_found_by_their_members(executor: Make) -> None:
     plain = roles_of("plain", executor())
-    assert (plain.assigner, plain.result_holder, plain.numbers) == (None, None, None)
-    remote = executor(assign=len, acknowledge=len, bind_numbers=len)
+    assert (plain.assigner, plain.result_holder, plain.numbers, plain.holder_ports) == (None, None, None, None)
+    remote = executor(assign=len, acknowledge=len, bind_numbers=len, bind_holders=len)
     roles = roles_of("remote", remote)
-    assert roles.assigner is roles.result_holder is roles.numbers is remote
+    assert roles.assigner is roles.result_holder is roles.numbers is roles.holder_ports is remote
 
 
 def test_what_lacks_a_member_is_refused_by_name() -> None:
@@ -185,9 +185,9 @@ def test_the_executors_of_this_package_write_every_member_out(kind: type) -> Non
 
 def test_the_executors_of_this_package_are_used_as_they_are() -> None:
     thread, workers = ThreadExecutor(), WorkersExecutor(listens=False)
-    assert roles_of("default", thread) == (thread, None, None, None, True)
+    assert roles_of("default", thread) == (thread, None, None, None, None, True)
     assert RemoteExecutor in type(workers).__mro__
-    assert roles_of("workers", workers) == (workers, workers, workers, None, True)
+    assert roles_of("workers", workers) == (workers, workers, workers, None, workers, True)
     assert NumbersRuns in ZmqPubSubExecutor.__mro__
     faces = batch_executors({"default": thread}.items())
     assert faces["default"] is thread
@@ -519,5 +519,48 @@ def test_stop_lets_calls_end_and_cancels_the_rest_before_the_executor_is_stopped
         assert left == [0.0]
         assert {each.task_id: each.status for each in results.all} == {"run.1": "completed", "run.2": "lost"}
         assert results.all[1].error_message == 'executor "plain" was stopped'
+
+    play(scenario)
+
+
+# -- reattachment -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_attempt_that_was_begun_before_is_reattached_or_lost(executor: Make, event_of: Make, known: bool) -> None:
+    async def reattach(begun: TaskReadyEvent) -> ExecutionResult | None:
+        return ExecutionResult.success(begun, "found") if known else None
+
+    async def scenario() -> None:
+        plain, results = executor(reattach=reattach), Results()
+        adapter = ExecutorAdapter("plain", plain)
+        assert adapter.reattaches and adapter.outlives
+        adapter.execute_many([msgspec.structs.replace(event_of(), again=True)], results)
+        result = await results.first()
+        assert (result.status, plain.seen) == ("completed" if known else "lost", []), "it is not executed"
+
+    play(scenario)
+
+
+def test_a_stop_leaves_attempts_that_can_be_reattached(executor: Make, event_of: Make) -> None:
+    async def scenario() -> None:
+        results = Results()
+        adapter = ExecutorAdapter("plain", executor(lambda _: forever(), reattach=lambda _: forever()))
+        adapter.execute_many([event_of()], results)
+        await turns()
+        await adapter.stop(60)
+        await turns()
+        assert results.all == [], "the next orchestrator takes the result"
+
+    play(scenario)
+
+
+def test_without_reattach_an_attempt_that_comes_again_is_executed(executor: Make, event_of: Make) -> None:
+    async def scenario() -> None:
+        plain, results = executor(), Results()
+        adapter = ExecutorAdapter("plain", plain)
+        assert not adapter.reattaches
+        adapter.execute_many([msgspec.structs.replace(event_of(), again=True)], results)
+        assert (await results.first()).status == "completed" and len(plain.seen) == 1
 
     play(scenario)

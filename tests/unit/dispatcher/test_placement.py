@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -22,6 +23,8 @@ from turnout.dispatcher import (
     require_hub,
 )
 from turnout.dispatcher.placement import lacks_hub
+from turnout.errors import InvalidRouting
+from turnout.model.resources import Resources
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
 from turnout.model.step import Request, StepSpec
 from turnout.model.step_containment import contained
@@ -162,6 +165,46 @@ def test_the_order_of_the_decision(task_of: Make, workflow_of: Make, case: Case)
     router = Router(RoutingConfig("default", case.rules))
     decision = decide(task, workflow_of(task, **(case.workflow or {})), settings, router, "run")
     assert (decision.executor_key, decision.reason, decision.labels) == (case.key, case.reason, case.labels)
+
+
+ASKED = Resources(cpu=4, gpu=1)
+OF_TASK = "; resources cpu=4 gpu=1 of the task"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_resources_change_no_place_and_no_order_and_their_reason_names_them(
+    task_of: Make, workflow_of: Make, case: Case
+) -> None:
+    task = task_of(**(case.task or {}), resources=ASKED)
+    rules = tuple(msgspec.structs.replace(rule, resources={"gpu": 2, "memory": "8GiB"}) for rule in case.rules)
+    settings = PlacementSettings(
+        hub_configured=case.hub, default_execution_mode=case.mode, local_keys=("default", "process")
+    )
+    decision = decide(
+        task, workflow_of(task, **(case.workflow or {})), settings, Router(RoutingConfig("default", rules)), "run"
+    )
+    number = re.search(r"rule (\d+)", case.reason)
+    if number is None or NO_HUB in case.reason:
+        expected, words = ASKED, OF_TASK
+    else:
+        expected = Resources(cpu=4, gpu=2, memory=8 * 2**30)
+        words = f"; resources cpu=4 of the task, gpu=2 memory=8GiB of rule {number[1]}"
+    assert (decision.executor_key, decision.labels) == (case.key, case.labels)
+    assert (decision.reason, decision.resources) == (case.reason + words, expected)
+
+
+def test_a_rule_may_ask_for_a_task_that_asks_for_nothing(task_of: Make, workflow_of: Make) -> None:
+    router = Router(RoutingConfig("default", (RoutingRule("**", "ray", resources={"gpu": 1}),)))
+    shown = explain(task_of(), workflow_of(), PlacementSettings(), router)
+    assert shown.decision.resources == Resources(gpu=1)
+    assert shown.decision.reason == 'rule 1 "**" → ray; resources gpu=1 of rule 1'
+    assert shown.text().startswith("public::embedded::flow::step → ray gpu=1\n")
+
+
+def test_a_rule_with_wrong_resources_is_refused() -> None:
+    with pytest.raises(InvalidRouting, match=r'resources of rule "\*\*" → ray: gpu is -1: write a number') as caught:
+        RoutingRule("**", "ray", resources={"gpu": -1})
+    assert caught.value.code == "bad_resources"
 
 
 @pytest.mark.parametrize(

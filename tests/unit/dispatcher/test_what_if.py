@@ -10,6 +10,7 @@ from turnout.dispatcher.routing import Router, RoutingConfig, RoutingRule
 from turnout.dispatcher.what_if import PastDecision, replay
 from turnout.model.events import DispatchDecision
 from turnout.model.names import new_run_id
+from turnout.model.resources import Resources
 from turnout.model.spec import Body, TaskSpec, WorkflowSpec
 
 FIT = TaskSpec("fit", Body("python", "m:fit"), "public::ml::train::fit")
@@ -41,6 +42,13 @@ def test_other_labels_are_a_change_and_another_reason_alone_is_none() -> None:
     same = past(FIT, DispatchDecision("default", "as it was explained before"))
     other = past(SEND, DispatchDecision("workers", "", {"gpu": "false"}))
     assert [each.past for each in replay([same, other], HUB, PLAIN)] == [other]
+
+
+def test_other_resources_are_a_change() -> None:
+    same, other = past(FIT), past(FIT, DispatchDecision("default", "", None, Resources(gpu=1)))
+    assert [each.past for each in replay([same, other], HUB, PLAIN)] == [other]
+    asking = Router(RoutingConfig(rules=(RoutingRule("**::fit", "default", resources={"gpu": 1}),)))
+    assert [each.past for each in replay([same, other], HUB, asking)] == [same]
 
 
 def test_a_task_that_would_be_refused_is_a_change_without_a_decision() -> None:

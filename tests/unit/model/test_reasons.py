@@ -12,6 +12,7 @@ WAITS = (
     reasons.WAITING_FOR_POLLER,
     reasons.NO_WORKER_MATCHES,
     reasons.WAITING_FOR_ITS_WORKER,
+    reasons.CLUSTER_UNAVAILABLE,
     reasons.BREAKER_OPEN,
     reasons.LIMIT,
     reasons.WAITING_TO_RUN_ALONE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnout.model.run_figures import BUCKETS, MAX_WORKFLOWS, EndedRuns, EndedTasks, RunFigures
+from turnout.model.run_figures import BUCKETS, MAX_WORKFLOWS, EndedRuns, EndedTasks, Exemplar, RunFigures
 
 
 def within(*seconds: float) -> tuple[int, ...]:
@@ -54,3 +54,15 @@ def test_a_name_cannot_break_out_of_its_label() -> None:
     figures = RunFigures()
     figures.add_runs([runs('a"} 1\nfake 2', 1.0)])
     assert not any(line.startswith("fake") or "\n" in line for line in figures.lines())
+
+
+def test_open_metrics_has_examples_of_buckets_that_count_something() -> None:
+    figures = RunFigures()
+    figures.add_runs([runs("etl", 0.02)])
+    example = Exemplar("ab" * 16, 0.02, 1_760_000_000.5)
+    lines = list(figures.lines(lambda metric, labels: {0: example, 2: example}))
+    assert "# TYPE turnout_runs_ended counter" in lines, "its samples have the suffix, its family has not"
+    bucket = 'turnout_run_duration_seconds_bucket{workflow="etl",le='
+    assert f'{bucket}"0.025"}} 1 # {{trace_id="{"ab" * 16}"}} 0.02 1760000000.500' in lines
+    assert f'{bucket}"0.005"}} 0' in lines, "its figures are counted later"
+    assert "# TYPE turnout_runs_ended_total counter" in list(figures.lines())

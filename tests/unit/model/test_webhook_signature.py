@@ -32,6 +32,13 @@ def test_a_standard_signature_is_valid_for_five_minutes() -> None:
         assert found.value.code == "stale_signature"
 
 
+def test_a_time_that_is_no_number_is_no_replay() -> None:
+    signed = headers(webhook_timestamp="noon", webhook_signature=standard_signature(SECRET, MESSAGE, "noon", BODY))
+    with pytest.raises(AccessDenied, match="whole seconds since 1970") as found:
+        verify("standard", SECRET, signed, BODY, int(TIME))
+    assert found.value.code == "bad_signature"
+
+
 @pytest.mark.parametrize(
     ("secret", "given", "body"),
     [

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from kit.parts import OTHER, Parts
 from kit.runs import HERE, SOON, graph_of, new_run, task
 from kit.store import MemoryStore
@@ -14,16 +17,24 @@ from turnout.authoring.registry import Registry
 from turnout.contracts.clock import boot_time
 from turnout.errors import AttemptFenced, StoreUnreachable
 from turnout.model.events import ExecutionResult, TaskReadyEvent
+from turnout.model.rows import RunRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.spec import FromTask, Literally, Template
+from turnout.model.states import RunState
 from turnout.model.transition import Transition
+from turnout.model.values import dump_output
 from turnout.model.verdict import Limits
 from turnout.orchestration.active_runs import ActiveRun
 from turnout.orchestration.loaders.loader import MemoryLoader
 from turnout.orchestration.loaders.stored_runs import GraphCache
+from turnout.orchestration.loaders.work_builder import WorkBuilder
 
 GRAPH = graph_of(task("a"))
 A, B = FromTask("a"), FromTask("b")
+
+
+def fence() -> float:
+    return math.inf
 
 
 class Owner:
@@ -81,6 +92,36 @@ def test_an_attempt_of_a_run_that_is_not_driven_here_is_read_from_the_store_and_
         work.begin_by()
 
 
+def test_the_copy_of_the_last_attempt_begins_though_its_run_has_finished_meanwhile() -> None:
+    owner = Owner()
+    event = owner.claim()
+    loaded = owner.loader.load_blocking(event)
+    copy = owner.loader.load_blocking(msgspec.structs.replace(event, shadow=True))
+    owned = owner.runs["run-1"]
+    transition = Transition(owned.machine, 101.0)
+    transition.result(ExecutionResult.success(event, 1), 0)
+    transition.finish()
+    owned.machine.apply(transition)
+    owner.drop()
+    assert owned.machine.row.state is RunState.COMPLETED
+    assert copy.may_begin() and not loaded.may_begin()
+    owner.begin_by = boot_time() - SOON
+    assert not copy.may_begin()
+
+
+@pytest.mark.parametrize("state", RunState)
+def test_a_copy_that_was_not_loaded_before_its_run_was_dropped_begins_only_if_the_run_has_finished(
+    build: Callable[..., Parts], state: RunState
+) -> None:
+    parts = build(GRAPH)
+    parts.held_by(GRAPH, OTHER, run_id="run-1").run = RunRow(state=state)
+    loader = MemoryLoader(parts.store, parts.registry, parts.graphs, parts.runs)
+    event = Owner().claim()
+    copy = loader.load_blocking(msgspec.structs.replace(event, shadow=True))
+    assert copy.may_begin() is (state in (RunState.COMPLETED, RunState.FAILED))
+    assert not loader.load_blocking(event).may_begin()
+
+
 def test_nothing_is_loaded_without_a_lease() -> None:
     owner = Owner()
     event = owner.claim()
@@ -120,3 +161,26 @@ def test_arguments_are_the_outputs_of_other_tasks_each_decoded_for_one_attempt(
     assert first == second == args
     assert all(one is not other for one, other in zip(first, second, strict=True) if isinstance(one, list))
     assert len({id(each) for each in first if isinstance(each, list)}) == sum(isinstance(each, list) for each in first)
+
+
+STORABLE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)
+"""Text that an output may hold."""
+
+
+@given(
+    st.lists(STORABLE | st.integers() | st.lists(st.none(), max_size=2), min_size=1, max_size=3),
+    st.booleans(),
+)
+def test_work_built_from_outputs_alone_is_the_work_that_is_built_from_templates(
+    values: list[object], shadow: bool
+) -> None:
+    names = [f"t{pos}" for pos in range(len(values))]
+    graph = graph_of(*map(task, names), task("last", *names, args=tuple(map(FromTask, names))))
+    machine = RunMachine.create(graph, new_run(), Limits(), ())
+    pos, texts = len(values), [dump_output(value) for value in values]
+    event = msgspec.structs.replace(machine.event(pos), attempt=2, shadow=shadow)
+    builder = WorkBuilder(Registry())
+    short = builder.build_from_outputs(event, pos, machine, texts, fence)
+    general = WorkBuilder(Registry()).build(event, pos, machine, dict(enumerate(texts)), fence=fence)
+    assert short == builder.build(event, pos, machine, dict(enumerate(texts)), fence=fence) == general
+    assert short.args == tuple(values) and short.event is event

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from turnout.errors import InvalidSetting
 from turnout.model.limits import LimitSize
+from turnout.model.resources import Resources
 from turnout.runner.config import read_config
 from turnout.runner.config_schema import FIELDS, dotted, snake
 from turnout.runner.settings import runner_config, url_in
@@ -36,6 +37,7 @@ percent = 10
 pattern = "**::ml::*"
 executor = "printers"
 workerSelector = { gpu = "true" }
+resources = { gpu = 1, memory = "8GiB" }
 
 [orchestration]
 lease = "20s"
@@ -81,6 +83,7 @@ def test_every_kind_of_setting_is_read(tmp_path: Path) -> None:
     assert routing is not None and orchestration is not None
     assert [rule.executor for rule in routing.rules] == ["printers", "printers"]
     assert routing.rules[0].percent == 10 and routing.rules[1].labels == {"gpu": "true"}
+    assert routing.rules[1].asked() == Resources(gpu=1, memory=8 * 2**30)
     assert (orchestration.lease, orchestration.max_owned_runs, orchestration.limits.crashes) == (20.0, 500, 5)
     assert orchestration.heartbeat == 5.0, "what is not said keeps its default"
 

@@ -12,10 +12,12 @@ from turnout import Workflow, shell, task
 from turnout.authoring.child import ChildTask
 from turnout.authoring.registry import Registry
 from turnout.authoring.yaml.compiler import compile_file
+from turnout.authoring.yaml.findings import Finding
 from turnout.contracts.store import Store
 from turnout.errors import InvalidWorkflow, WorkflowNotFound
 from turnout.model.definitions import NewDefinition, StoredDefinition
 from turnout.runner.definitions.catalog import Catalog
+from turnout.runner.definitions.compilation import findings_text
 from turnout.store import connect
 
 
@@ -116,6 +118,16 @@ def test_a_workflow_finds_those_that_it_calls_in_whatever_order_they_come(memory
     second = registry.workflows[full("a_parent")].children[full("b_child")]
     assert first is not second and second is registry.workflows[full("b_child")]
     assert catalog.callers(full("b_child")) == ["a_parent"] and catalog.callers(full("a_parent")) == []
+
+
+def test_a_workflow_whose_file_is_broken_is_refused_with_what_is_wrong_with_it(memory: Store, follow: Make) -> None:
+    catalog = follow()
+    wrong = (Finding("error", "unknown_key", "a workflow has no key 'stepz': did you mean 'steps'?", 2, 1, "stepz"),)
+    memory.put_findings(full("etl"), "yaml", "flows/etl.yaml", findings_text(wrong), "file")
+    catalog.refresh()
+    with pytest.raises(InvalidWorkflow, match="has no key 'stepz'") as raised:
+        catalog.workflow("etl")
+    assert (raised.value.code, raised.value.fields["findings"]) == ("definition_unavailable", wrong)
 
 
 def test_a_workflow_whose_callee_comes_later_is_in_force_from_then_on(memory: Store, follow: Make) -> None:

@@ -187,3 +187,15 @@ def test_a_refusal_for_what_would_run_on_the_server_comes_first(edit: Edit) -> N
     error = refusal(edit(allow=False).put, "other", limited(1), 0, "ada")
     assert error.code == "local_execution_refused"
     assert {"local_shell", "limit_conflict"} <= {each["code"] for each in error.fields["findings"]}
+
+
+def test_limits_and_queues_without_a_size_are_warned_of(memory: Store) -> None:
+    text = "schedule: {every: 1h}\nqueue: nightly\nlimit: db\nsteps: [{command: echo 1, limits: mail}]"
+    catalog = Catalog(memory, Registry(), compile_file, tenant="public")
+    editor = Editor(memory, catalog, hub=False, allow_local_execution=True, limits={"mail": LimitSize(2)})
+    found = [each for each in editor.validate(text, "etl").findings if each.severity == "warning"]
+    assert [(each.code, each.line, each.where) for each in found] == [
+        ("unknown_limit", 3, "limits"),
+        ("unknown_queue", 2, "queue"),
+    ]
+    assert editor.put("etl", text, 0, "ada").version == 1

@@ -9,6 +9,7 @@ import pytest
 
 from turnout.errors import StoreRejected
 from turnout.model.events import ErrorInfo
+from turnout.model.resources import Resources
 from turnout.model.rows import RunWrite, TaskRow
 from turnout.model.states import TaskState
 from turnout.store.sqlite.ledger import _parts
@@ -51,6 +52,7 @@ OTHER: dict[str, Any] = {
     "executor": "gpu",
     "decision": "rule",
     "labels": {"a": "b"},
+    "resources": Resources(gpu=1),
     "poll_key": "polling",
     "holder": "you",
     "output": '"other"',
@@ -61,7 +63,7 @@ OTHER: dict[str, Any] = {
     "seq": 9,
     "memo": "{}",
 }
-KEPT = {"failures", "crashes", "losses", "executor", "decision", "labels", "holder", "dispatched_at"}
+KEPT = {"failures", "crashes", "losses", "executor", "decision", "labels", "resources", "holder", "dispatched_at"}
 """What an attempt that completes has had since its start."""
 KEPT_BY_A_START = {"failures", "crashes", "losses", "error", "memo"}
 """What a task that waits has from its earlier attempts."""

@@ -48,6 +48,8 @@ module Turnout
     def retry_limit = @metadata["retry_limit"] || 0
     # The same for all attempts of this step: pass it to services that support such keys.
     def idempotency_key = @metadata["idempotency_key"]
+    # The header of W3C Trace Context for requests of the handler; nil unless telemetry is on.
+    def traceparent = @metadata["traceparent"]
     # The value that an earlier attempt saved with Turnout::Defer.
     def saved = Values.of(@metadata["saved"])
     # True for a copy whose result is only compared: it must have no side effects.

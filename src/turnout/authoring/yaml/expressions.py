@@ -18,6 +18,8 @@ EXPRESSION = re.compile(
 _PLAIN = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _PATH = re.compile(r"\.([A-Za-z0-9_-]+)|\[(-?\d+)\]")
 _SHELL_ONLY = re.compile(r"\$\{[^}\n]*\}")
+_ELEMENT = re.compile(r"\[-?\d+\]")
+"""The path of one element of an array, as shells write it."""
 
 
 class Issue(NamedTuple):
@@ -89,6 +91,8 @@ class Expressions:
         self, match: re.Match[str], raw: bool, reference: Reference, assigned: frozenset[str]
     ) -> Expression | None:
         name, known = reference.name, {*self.scope.names, *self.scope.steps}
+        if not raw and name in assigned and _ELEMENT.fullmatch(match["path"]):
+            return None
         if reference.path or raw:
             self.report(
                 "error",

@@ -25,6 +25,7 @@ FINDING_CODES: Mapping[str, str] = {
     "bad_limit": "A limit is 0 or out of its bounds, is named twice, or has a name that it cannot have.",
     "bad_name": "The name has characters that it cannot have, or is reserved.",
     "bad_pattern": "The text is no regular expression.",
+    "bad_resources": "The resources of a step are no table, or have an amount that cannot be asked for.",
     "bad_schedule": "The text is no cron expression, or the schedule has an option out of its bounds.",
     "cron_fields": "The cron expression has more or fewer than five fields.",
     "schedule_never_fires": "No day fits the cron expression.",

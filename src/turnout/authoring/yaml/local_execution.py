@@ -11,15 +11,20 @@ from turnout.model.addresses import is_private_url
 
 _SUBSTITUTIONS = ("`", "$(")
 _REMEDY = "it may run on workers only, unless the server has allow_local_execution"
+_NOTIFY_REMEDY = "write a public address, and no secret of the server, unless it has allow_local_execution"
 
 
 def local_executions(document: WorkflowDocument, marks: Marks, *, hub: bool) -> list[Finding]:
     """Returns an error for each thing that would happen on the server. With a hub every step goes to workers but those
     that are pinned with ``worker_selector: local``; without one all steps would run on the server."""
     return [
-        Finding("error", code, f"{what}: {_REMEDY}", *marks.at(where), where)
+        Finding("error", code, f"{what}: {_NOTIFY_REMEDY if _is_notify(where) else _REMEDY}", *marks.at(where), where)
         for code, what, where in _found(document, hub)
     ]
+
+
+def _is_notify(where: str) -> bool:
+    return where == "notify" or where.startswith(("notify.", "notify["))
 
 
 def _found(document: WorkflowDocument, hub: bool) -> Iterator[tuple[str, str, str]]:

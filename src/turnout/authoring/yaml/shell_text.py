@@ -18,10 +18,15 @@ VALUE = "TURNOUT_VALUE_{}"
 POSIX_SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "busybox"})
 
 _ASSIGNED = re.compile(
-    r"(?:^|[\s;&|(`])(?:export\s+|local\s+|readonly\s+|declare\s+)?([A-Za-z_]\w*)\+?="
+    r"(?:^|[\s;&|(`])(?:export\s+|local\s+|readonly\s+|declare\s+)?([A-Za-z_]\w*)(?:\[[^\]\n]*\])?\+?="
+    r"|\b(?:declare|typeset|local|readonly|export)\s+-\w+\s+([A-Za-z_]\w*)\b"
     r"|\bfor\s+([A-Za-z_]\w*)\b|\bread\s+(?:-\w+\s+)*([A-Za-z_]\w*)|\bselect\s+([A-Za-z_]\w*)\b"
     r"|\b(?:mapfile|readarray)\s+(?:-\w+\s+)*([A-Za-z_]\w*)"
 )
+_SET_BY_SHELLS = frozenset(
+    {"BASH_ARGV", "BASH_LINENO", "BASH_REMATCH", "BASH_SOURCE", "DIRSTACK", "FUNCNAME", "PIPESTATUS"}
+)
+"""Arrays that a shell sets by itself."""
 _HERE_DOCUMENT = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_][\w-]*))")
 
 
@@ -87,7 +92,7 @@ class _Scanner:
         """What is open around the place, the innermost last: ``"``, ``(`` of a command, ``((``, ``{`` and backtick."""
         self._here: list[tuple[str, bool]] = []
         """Here-documents that begin with the next line: the delimiter, and True if their text is expanded."""
-        self._assigned = frozenset(name for found in _ASSIGNED.findall(text) for name in found if name)
+        self._assigned = _SET_BY_SHELLS.union(name for found in _ASSIGNED.findall(text) for name in found if name)
 
     def scan(self) -> Text:
         text = self._text

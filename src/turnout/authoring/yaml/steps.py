@@ -14,10 +14,12 @@ from turnout.authoring.yaml.forms import Text
 from turnout.authoring.yaml.http_request import HTTP, HttpRequest
 from turnout.authoring.yaml.limits import LIMITS, LimitDocument
 from turnout.authoring.yaml.policies import REPEAT, TIME_LIMIT, RepeatPolicy, RetryPolicy, Seconds
+from turnout.authoring.yaml.resources import RESOURCES
 from turnout.authoring.yaml.selectors import SELECTOR, SIGNAL, Selector, SignalName
 from turnout.authoring.yaml.tables import DERIVED, Key
 from turnout.authoring.yaml.variables import ENV, OUTPUT, Variable
 from turnout.model.names import IDENTIFIER
+from turnout.model.resources import Resources
 
 MAX_NAME = 200
 
@@ -102,6 +104,10 @@ class StepDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Limits that the step shares with others; each attempt holds a slot of each."""
     worker_selector: Annotated[Selector, Key(example="workerSelector: {gpu: true}", form=SELECTOR)] = None
     """Labels of the worker, or ``local``; instead of the workflow's."""
+    resources: Annotated[Resources | None, Key(example="resources: {gpu: 1, cpu: 4, memory: 8GiB}", form=RESOURCES)] = (
+        None
+    )
+    """What the step asks of its executor."""
     where: Annotated[str, DERIVED] = ""
     """The path of the step in the file, such as ``steps[2]``."""
 

@@ -172,6 +172,9 @@ class TaskBuilder:
         if step.worker_selector is not None:
             why = "`workerSelector` has no effect on a sub-workflow: its steps have their own"
             self._reporter.report("warning", "no_effect", why, f"{step.where}.worker_selector")
+        if step.resources is not None:
+            why = "`resources` has no effect on a sub-workflow: its steps have their own"
+            self._reporter.report("warning", "no_effect", why, f"{step.where}.resources")
         self._add_called(step, depends, ChildTask(workflow, local=step.call in self._local), workflow)
 
     def _add_python(self, step: StepDocument, depends: tuple[str, ...]) -> None:
@@ -283,6 +286,8 @@ class TaskBuilder:
             changes["timeout"] = step.timeout_sec
         if step.call is None and step.worker_selector is not None:
             changes["worker_selector"] = step.worker_selector
+        if step.call is None and step.resources is not None:
+            changes["resources"] = step.resources
         self._nodes[name] = Node(msgspec.structs.replace(spec, **changes), task)
 
     def _body(self, step: StepDocument | None, *, item: bool = False) -> BodyBuilder:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 _HANDLER = "write a handler in a worker, and `handler:` with its name"
-_MAIL = "send a message from a step under `handler_on:`"
+_MAIL = "write `notify:` with `url: mailto:…`; the server for mail is `[notifications.smtp]` of the configuration"
+_CLEAN_UP = "`grace` of `[executors.shell]` in the configuration is the time that a step gets before it is killed"
 
 UNSUPPORTED_KEYS = {
     "smtp": _MAIL,
@@ -13,6 +14,10 @@ UNSUPPORTED_KEYS = {
     "errorMail": _MAIL,
     "info_mail": _MAIL,
     "infoMail": _MAIL,
+    "wait_mail": _MAIL,
+    "waitMail": _MAIL,
+    "max_clean_up_time_sec": _CLEAN_UP,
+    "maxCleanUpTimeSec": _CLEAN_UP,
     "log_dir": "the output of steps is kept in the database; `turnout logs` prints it",
     "logDir": "the output of steps is kept in the database; `turnout logs` prints it",
     "log_output": "both streams are kept, each line with its stream",
@@ -34,8 +39,8 @@ UNSUPPORTED_STEP_KEYS = {
     "type": f"write `command:`, `http:` or `call:`; for others {_HANDLER}",
     "config": "what a step needs is in the keys of `http:` and in `env:`",
     "container": "write `docker run …` as the command",
-    "mail_on_error": "send a message from a step under `handler_on: failure:`",
-    "mailOnError": "send a message from a step under `handler_on: failure:`",
+    "mail_on_error": _MAIL,
+    "mailOnError": _MAIL,
     "approval": "a step that waits for a person defers itself; see the guide on deferring",
     "llm": _HANDLER,
     "agent": _HANDLER,

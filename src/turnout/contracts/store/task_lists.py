@@ -10,7 +10,15 @@ from turnout.model.rows import (
     TaskRow,
 )
 from turnout.model.states import TaskState
-from turnout.model.task_lists import MAX_POSITION, GraphTask, ItemGroup, OpenTask, OpenTaskFilter, TaskFilter
+from turnout.model.task_lists import (
+    MAX_POSITION,
+    GraphTask,
+    ItemGroup,
+    OpenTask,
+    OpenTaskFilter,
+    TaskFilter,
+    WaitingTask,
+)
 
 
 class TaskListStore(Protocol):
@@ -48,6 +56,11 @@ class TaskListStore(Protocol):
 
     def item_counts_of(self, run_ids: Sequence[str]) -> dict[str, dict[int, dict[TaskState, int]]]:
         """Counts the items of these runs by the position of their mapped task and by state."""
+        ...
+
+    def first_waiting_tasks(self, run_ids: Sequence[str]) -> dict[str, WaitingTask]:
+        """Returns the first task that waits of each of these runs, of those that have one. A bounded number of tasks of
+        each run is looked at."""
         ...
 
     def open_tasks(self, wanted: OpenTaskFilter, limit: int) -> list[OpenTask]:

@@ -23,6 +23,7 @@ from turnout.executors.pubsub.publisher import NO_SUBSCRIBER, Publisher
 from turnout.executors.pubsub.settings import PUBSUB, PubSubSettings
 from turnout.executors.workers.in_flight import token_of
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
+from turnout.model.resources import Resources
 from turnout.model.spec import TaskSpec
 from turnout.wire.documents import Step, StepResult
 from turnout.wire.result_codec import result_of
@@ -111,6 +112,10 @@ class ZmqPubSubExecutor(BatchExecutor, NumbersRuns):
 
     def refuses(self, task: TaskSpec) -> str | None:
         return ONCE if task.at_most_once else None
+
+    def fits(self, resources: Resources) -> str | None:
+        """Returns None: a subscriber is told what a step asks for, and is chosen by its handlers."""
+        return None
 
     def metrics(self) -> ExecutorMetrics:
         total = sum(self._executed.values())

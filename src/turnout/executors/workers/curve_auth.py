@@ -18,6 +18,7 @@ from zmq.utils import z85
 from zmq.utils.monitor import parse_monitor_message
 
 from turnout.executors.workers.allow_list_file import AllowedWorkers
+from turnout.executors.workers.attempt_workers import AttemptWorkers
 from turnout.executors.workers.settings import HubSettings
 from turnout.rate_limited_log import DistinctLog
 from turnout.wire.keys import own_pair, shortened
@@ -41,10 +42,12 @@ def refusal_log(clock: Callable[[], float] = time.monotonic) -> DistinctLog:
 
 
 class CurveAuthenticator:
-    """Checks keys by the list of the hub's workers, on the event loop that opened it."""
+    """Checks keys by the list of the hub's workers, and by the workers that were made for one attempt each, on the
+    event loop that opened it."""
 
-    def __init__(self, key_file: str, workers_file: str) -> None:
+    def __init__(self, key_file: str, workers_file: str, attempt_workers: AttemptWorkers | None = None) -> None:
         self._pair = own_pair(Path(key_file), log)
+        self._attempt_workers = AttemptWorkers() if attempt_workers is None else attempt_workers
         self.allowed = AllowedWorkers(Path(workers_file))
         self.refusals = refusal_log()
         self._loop: asyncio.AbstractEventLoop
@@ -53,11 +56,11 @@ class CurveAuthenticator:
         self._monitor: zmq.Socket[bytes] | None = None
 
     @classmethod
-    def of(cls, settings: HubSettings) -> CurveAuthenticator | None:
+    def of(cls, settings: HubSettings, attempt_workers: AttemptWorkers | None = None) -> CurveAuthenticator | None:
         """Returns the authenticator of a hub with keys; None if it has none."""
         if settings.key_file is None or settings.workers_file is None:
             return None
-        return cls(settings.key_file, settings.workers_file)
+        return cls(settings.key_file, settings.workers_file, attempt_workers)
 
     @property
     def public_key(self) -> str:
@@ -65,7 +68,8 @@ class CurveAuthenticator:
 
     def permission(self, key: str | None, hello: Hello) -> Error | None:
         """Returns the error for a worker that is not admitted, or may not claim what it claims; None if it may."""
-        error = self.allowed.list.refusal(key, hello)
+        attempts = self._attempt_workers
+        error = (attempts if attempts.concerns(key, hello) else self.allowed.list).refusal(key, hello)
         if error is not None:
             self.refusals.note(f"worker {hello.name or hello.worker_id}", f"{error.code}: {error.message}")
         return error
@@ -104,8 +108,11 @@ class CurveAuthenticator:
         while self._zap is not None and int(self._zap.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
             version, request, _, address, _, mechanism, *credentials = self._zap.recv_multipart(zmq.NOBLOCK)
             key = z85.encode(credentials[0]).decode() if mechanism == b"CURVE" and credentials else ""
-            if key in self.allowed.list:
+            if key in self.allowed.list or self._attempt_workers.admits(key):
                 answer = (b"200", b"OK", key.encode())
+            elif not self._attempt_workers.complete:
+                # ZeroMQ closes the connection without an error, and the worker connects again.
+                answer = (b"300", b"come again soon", b"")
             else:
                 answer = (b"400", b"this key may not be here", b"")
                 self.refusals.note(

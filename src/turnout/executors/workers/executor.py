@@ -12,6 +12,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -19,8 +20,9 @@ import msgspec
 
 from turnout.contracts.executor import Loader, RemoteExecutor, Report, Work
 from turnout.contracts.workers import Holders, NumberedLines
+from turnout.executors.workers.attempt_workers import AttemptWorkers
 from turnout.executors.workers.curve_auth import CurveAuthenticator
-from turnout.executors.workers.hub_services import BackgroundTasks, OrchestratorPorts, Pump
+from turnout.executors.workers.hub_services import BackgroundTasks, MakeRouter, OrchestratorPorts, Pump, Router
 from turnout.executors.workers.in_flight import InFlight, InFlightTable, token_of
 from turnout.executors.workers.membership import Membership
 from turnout.executors.workers.outcomes import Outcomes
@@ -34,9 +36,11 @@ from turnout.model.breaker import BreakerSettings
 from turnout.model.durations import seconds
 from turnout.model.events import ExecutionResult, ExecutionStatus, ExecutorMetrics, TaskReadyEvent
 from turnout.model.reasons import BREAKER_OPEN, HUB_UNAVAILABLE
+from turnout.model.resources import Resources
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
 from turnout.model.workers import HubStatus
+from turnout.wire.documents import Step
 from turnout.wire.handshake import HelloCheck, HubFacts
 from turnout.wire.hub_events import (
     CapacityChanged,
@@ -57,6 +61,7 @@ from turnout.wire.hub_events import (
 )
 from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.step_codec import handler_of, step_of
+from turnout.wire.worker_entries import WorkerEntry
 
 log = logging.getLogger("turnout.hub")
 
@@ -85,6 +90,7 @@ class WorkersExecutor(RemoteExecutor):
         listens: bool = True,
         breaker: BreakerSettings | None = None,
         max_output_bytes: int = MAX_BYTES,
+        router: MakeRouter | None = None,
     ) -> None:
         self.listens = listens
         """False: tasks can be routed to workers here, but no worker connects."""
@@ -99,15 +105,18 @@ class WorkersExecutor(RemoteExecutor):
             resend_ms=int(seconds(self.settings.resend) * 1000),
             max_message_bytes=self.settings.max_message_bytes,
         )
-        self.authenticator = CurveAuthenticator.of(self.settings) if listens else None
+        self.attempt_workers = AttemptWorkers()
+        """Workers that other executors have made for one attempt each."""
+        self.authenticator = CurveAuthenticator.of(self.settings, self.attempt_workers) if listens else None
         hello_check = None if self.authenticator is None else HelloCheck(self.authenticator.permission)
         self.protocol = HubProtocol(facts, lambda: uuid.uuid4().hex, hello_check)
         self._pump = Pump(self._process_events)
         self.pump = self._pump.run
         """Handles pending events, and sends the messages that follow from them."""
-        self.router = RouterSocket(self.settings, self._heard, self.pump, self.authenticator)
+        make_router = router or partial(RouterSocket, self.settings, authenticator=self.authenticator)
+        self.router: Router = make_router(self._heard, self.pump)
         self.breakers = WorkerBreakers(breaker)
-        self.pool = WorkerPool(self.protocol, self.breakers)
+        self.pool = WorkerPool(self.protocol, self.breakers, self.attempt_workers)
         self.in_flight = InFlightTable()
         self.ports = OrchestratorPorts()
         self.background = BackgroundTasks(log)
@@ -141,6 +150,7 @@ class WorkersExecutor(RemoteExecutor):
         self._events: deque[Event] = deque()
         """Events that are not handled yet: one turn of the loop may not have time for all."""
         self.room: Callable[[], object] = lambda: None
+        self._on_attempt_worker: list[Callable[[str], object]] = []
         self.stopping = False
         self._received = self._sent = 0
         """Numbers of messages."""
@@ -160,6 +170,11 @@ class WorkersExecutor(RemoteExecutor):
     def bind(self, loader: Loader) -> None:
         self.ports.loader = loader
 
+    @property
+    def holder_lease(self) -> float:
+        """Seconds for which the session of a worker lasts without a renewal."""
+        return seconds(self.settings.lease)
+
     def bind_holders(self, holders: Holders) -> None:
         """Takes the store's side of workers, before the start."""
         self.ports.holders = holders
@@ -171,7 +186,15 @@ class WorkersExecutor(RemoteExecutor):
     def on_capacity(self, callback: Callable[[], None]) -> None:
         self.room = callback
 
+    def on_attempt_worker(self, callback: Callable[[str], object]) -> None:
+        """Takes a function that gets the id of a worker made for one attempt, whenever it is ready for that."""
+        self._on_attempt_worker.append(callback)
+
     def refuses(self, task: TaskSpec) -> str | None:
+        return None
+
+    def fits(self, resources: Resources) -> str | None:
+        """Returns None: a worker is chosen by its labels, and resources are not sent to it."""
         return None
 
     def has_capacity(self) -> bool:
@@ -180,9 +203,10 @@ class WorkersExecutor(RemoteExecutor):
     def metrics(self) -> ExecutorMetrics:
         total = sum(self.outcomes.counts.values())
         failed = total - self.outcomes.counts[ExecutionStatus.COMPLETED]
-        there = [worker for worker in self.protocol.workers.values() if worker.session]
+        there = [worker for worker in self.pool.shared() if worker.session]
+        apart = [each for each in self.in_flight.without_result() if each.event.holder in self.attempt_workers]
         return ExecutorMetrics(
-            active_tasks=self.in_flight.active,
+            active_tasks=self.in_flight.active - len(apart),
             total_executed=total,
             total_failed=failed,
             capacity=sum(worker.capacity for worker in there),
@@ -228,7 +252,7 @@ class WorkersExecutor(RemoteExecutor):
         return holder
 
     def has_holder(self, holder: str) -> bool:
-        return holder in self.protocol.workers
+        return holder in self.protocol.workers and holder not in self.attempt_workers
 
     def is_leaving(self, holder: str) -> bool:
         worker = self.protocol.workers.get(holder)
@@ -299,11 +323,15 @@ class WorkersExecutor(RemoteExecutor):
             self.outcomes.not_sent(flight, "its worker has gone")
             return
         try:
-            step = step_of(work, token=flight.token)
+            step = self._step_of(work, flight.token)
         except Exception as error:
             self.outcomes.end(flight, ExecutionResult.failed(flight.event, error, retryable=False))
             return
         self._sender.add(worker.id, step)
+
+    def _step_of(self, work: Work, token: str) -> Step:
+        """Returns the attempt as its worker gets it."""
+        return step_of(work, token=token)
 
     def _flush(self) -> None:
         settled, self.outcomes.to_acknowledge = self.outcomes.to_acknowledge, {}
@@ -344,6 +372,27 @@ class WorkersExecutor(RemoteExecutor):
         for worker in self.protocol.workers.values():
             self.protocol.disown(worker)
         self.pump()
+
+    def end_attempt(self, event: TaskReadyEvent, result: ExecutionResult) -> None:
+        """Ends an attempt whose worker is known to have ended, with this result, and the worker's session. An attempt
+        that needs a grant to begin and had none is returned."""
+        flight = self.in_flight.of(event)
+        if flight is not None and not flight.ended:
+            self.in_flight.remove([flight.token])
+            unbegun = flight.confirms and not flight.begun and not flight.event.again
+            returned = ExecutionResult.returned(event, result.error_message or "its worker is gone")
+            self.outcomes.end(flight, returned if unbegun else result)
+        if (worker := self.protocol.workers.get(event.holder)) is not None:
+            self.protocol.expel(worker, result.error_message or "its worker is gone")
+        self.pump()
+
+    def dismiss(self, worker_id: str) -> None:
+        """Forgets a worker that was made for one attempt, and ends its session."""
+        if (worker := self.protocol.workers.get(worker_id)) is not None:
+            self.protocol.expel(worker, "its attempt is over")
+            self._act()
+            self._pump.schedule()
+        self.attempt_workers.forget(worker_id)
 
     def holders_died(self, holders: Collection[str]) -> None:
         for worker_id in holders:
@@ -395,8 +444,7 @@ class WorkersExecutor(RemoteExecutor):
             case ResultsReceived():
                 self._ended(event)
             case CapacityChanged():
-                self.pool.changed()
-                self.room()
+                self._changed(event.worker)
             case HelloReceived():
                 self.background.spawn(self.membership.admit(event))
             case ForeignResultsReceived():
@@ -421,6 +469,14 @@ class WorkersExecutor(RemoteExecutor):
                 self.outcomes.progress(event)
             case WorkerLeft():
                 self.membership.on_left(event)
+
+    def _changed(self, worker: WorkerEntry) -> None:
+        self.pool.changed()
+        if worker.id not in self.attempt_workers:
+            self.room()
+            return
+        for callback in self._on_attempt_worker:
+            callback(worker.id)
 
     def _ended(self, event: ResultsReceived) -> None:
         """Hands in the results; those that a turn of the loop has no time for come first in the next."""

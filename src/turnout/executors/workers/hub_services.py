@@ -1,15 +1,41 @@
-"""Holds what the parts of the hub share: the pump, the background tasks, and what the orchestrator binds."""
+"""Holds what the parts of the hub share: router, pump, background tasks, and what the orchestrator binds."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from turnout.contracts.executor import Loader
 from turnout.contracts.workers import Holders
 from turnout.errors import StoreError
+
+Heard: TypeAlias = Callable[[bytes, Sequence[bytes], str | None], None]
+"""Takes the route of a connection, the frames of a message and, with encryption, the key of the connection."""
+
+
+class Router(Protocol):
+    """Sends and receives the messages of a hub, on one event loop."""
+
+    address: str
+    dropped: int
+    """Number of messages that could not be sent."""
+
+    @property
+    def is_open(self) -> bool:
+        """True if workers can be reached."""
+        ...
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def send(self, route: bytes, frames: Sequence[bytes]) -> None: ...
+
+
+MakeRouter: TypeAlias = Callable[[Heard, Callable[[], None]], Router]
+"""Makes a router from what takes its messages, and what is called when all that had come were taken."""
 
 
 class Pump:

@@ -111,9 +111,9 @@ class Membership:
         self._breakers.left(event.worker)
         self._pool.changed()
         if event.graceful:
-            self._background.spawn(self._end_session(event.worker.id))
+            self._background.spawn(self.end_session(event.worker.id))
 
-    async def _end_session(self, worker_id: str) -> None:
+    async def end_session(self, worker_id: str) -> None:
         try:
             await self._ports.holders.end_session(worker_id)
         except StoreError as error:

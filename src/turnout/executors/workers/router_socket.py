@@ -14,6 +14,7 @@ import zmq
 from turnout.errors import HubUnavailable
 from turnout.executors.ipc import make_private
 from turnout.executors.workers.curve_auth import CurveAuthenticator
+from turnout.executors.workers.hub_services import Heard
 from turnout.executors.workers.settings import HubSettings
 
 log = logging.getLogger("turnout.hub")
@@ -25,8 +26,6 @@ TURN_SECONDS = 0.02
 
 MADE_UP = 5
 """Bytes of a route that libzmq chose, of which the first is 0. Workers set no route of their own."""
-
-Heard = Callable[[bytes, Sequence[bytes], str | None], None]
 
 _HELLO = b"hello"
 

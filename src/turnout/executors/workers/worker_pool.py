@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
 
 from turnout.contracts.executor import Work
+from turnout.executors.workers.attempt_workers import AttemptWorkers
 from turnout.executors.workers.exclusive import ExclusiveWorkers
 from turnout.executors.workers.in_flight import InFlight
 from turnout.executors.workers.worker_breakers import WorkerBreakers, name_of
@@ -60,8 +61,11 @@ def _selector_text(handler: str, labels: tuple[tuple[str, str], ...], exclusive:
 class WorkerPool:
     """Reserved slots, and the workers that match each selector."""
 
-    def __init__(self, protocol: HubProtocol, breakers: WorkerBreakers) -> None:
+    def __init__(
+        self, protocol: HubProtocol, breakers: WorkerBreakers, attempt_workers: AttemptWorkers | None = None
+    ) -> None:
         self._protocol = protocol
+        self._attempt_workers = AttemptWorkers() if attempt_workers is None else attempt_workers
         self._breakers = breakers
         self._reserved: Counter[str] = Counter()
         self._by_selector: dict[str, Candidates] = {}
@@ -80,11 +84,18 @@ class WorkerPool:
         if self._exclusive:
             self._exclusive.keep(self._protocol.workers)
 
+    def shared(self) -> Iterator[WorkerEntry]:
+        """Yields the workers that any task may go to: not those that were made for one attempt."""
+        workers = self._protocol.workers.values()
+        if not self._attempt_workers:
+            return iter(workers)
+        return (worker for worker in workers if worker.id not in self._attempt_workers)
+
     def count(self) -> None:
-        self.capacity = sum(worker.free + len(worker.out) for worker in self._protocol.workers.values())
+        self.capacity = sum(worker.free + len(worker.out) for worker in self.shared())
 
     def has_room(self) -> bool:
-        return any(worker.free > self._reserved[worker.id] for worker in self._protocol.workers.values())
+        return any(worker.free > self._reserved[worker.id] for worker in self.shared())
 
     def selector(
         self, handler: str, labels: Mapping[str, str], exclusive: bool = False, also: tuple[str, ...] = ()
@@ -109,10 +120,10 @@ class WorkerPool:
         """True if another connected worker has the handler and its breaker is closed."""
         if work is None:
             return False
-        handler, there = handler_of(work.task.body), self._protocol.workers.values()
+        handler = handler_of(work.task.body)
         return any(
             each is not worker and each.session and each.matches(handler, {}) and not self._breakers.is_blocked(each.id)
-            for each in there
+            for each in self.shared()
         )
 
     def assign(self, selector: str) -> str | None:
@@ -154,7 +165,9 @@ class WorkerPool:
 
     def misplaced(self, worker: WorkerEntry) -> list[str]:
         """Returns steps that have waited there for long and that another worker could begin at once."""
-        idle = {each.id: slots for each in self._protocol.workers.values() if (slots := self._idle(each)) > 0}
+        if worker.id in self._attempt_workers:
+            return []
+        idle = {each.id: slots for each in self.shared() if (slots := self._idle(each)) > 0}
         found: list[str] = []
         for token, given in worker.out.items():
             # A step that needs a grant to begin is left to its owner.
@@ -195,7 +208,7 @@ class WorkerPool:
             wanted = _decode(selector)
             workers = [
                 worker
-                for worker in self._protocol.workers.values()
+                for worker in self.shared()
                 if worker.session
                 and not worker.draining
                 and all(worker.matches(handler, wanted.labels) for handler in (wanted.handler, *wanted.also))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from turnout.contracts.dispatcher import Dispatcher
+from turnout.dispatcher.placement import WORKERS
 from turnout.model.events import ExecutorMetrics
 from turnout.model.executor_status import ExecutorStatus, PoolStatus, StageStatus
 from turnout.model.health import OrchestratorStatus
@@ -187,11 +188,12 @@ class StatusReader:
 
     def _hub(self) -> HubStatus | None:
         """Returns the status of the hub, with the reasons of tasks that wait for workers that are not connected."""
-        for key, assigner in self._dispatcher.assigners.items():
-            reasons = {assigner.wait_reason(queue.selector) for queue in self._capacity_queue.selector_queues(key)}
-            missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
-            return msgspec.structs.replace(assigner.seen(), waits=tuple(missing[:MAX_WAITS]))
-        return None
+        assigner = self._dispatcher.assigners.get(WORKERS)
+        if assigner is None:
+            return None
+        reasons = {assigner.wait_reason(queue.selector) for queue in self._capacity_queue.selector_queues(WORKERS)}
+        missing = sorted(reason for reason in reasons if reason.startswith(NO_WORKER_MATCHES))
+        return msgspec.structs.replace(assigner.seen(), waits=tuple(missing[:MAX_WAITS]))
 
 
 def _pool(pool: ExecutorPool, rates: Rates) -> PoolStatus:

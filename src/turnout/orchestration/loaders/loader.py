@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import cast
 
 import msgspec
 
@@ -14,6 +15,7 @@ from turnout.authoring.registry import Registry
 from turnout.contracts.clock import boot_time
 from turnout.contracts.executor import BEGIN_WITHIN, RunWork, Work
 from turnout.contracts.store import ReadStore
+from turnout.contracts.telemetry import TraceSource
 from turnout.errors import AttemptFenced, RunNotFound, StoreUnreachable
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
@@ -26,10 +28,12 @@ from turnout.model.states import TASK_COMPLETED, TASK_RUNNING, RunState, TaskSta
 from turnout.orchestration.active_runs import ActiveRun
 from turnout.orchestration.loaders.arguments import Call, SplitLists
 from turnout.orchestration.loaders.stored_runs import GraphCache
-from turnout.orchestration.loaders.work_builder import RunView, WorkBuilder
+from turnout.orchestration.loaders.work_builder import RunRead, WorkBuilder
 
 MAX_REMEMBERED_RUNS = 256
 """Runs of which a loader remembers where their items are."""
+FINISHED = frozenset({RunState.COMPLETED, RunState.FAILED})
+"""How runs end by themselves. Shadow copies of their last attempts may begin afterwards."""
 
 
 class StoreLoader:
@@ -42,10 +46,11 @@ class StoreLoader:
         graphs: GraphCache,
         output: Output | None = None,
         runner: RunWork | None = None,
+        traces: TraceSource | None = None,
     ) -> None:
         self._store = store
         self._graphs = graphs
-        self._builder = WorkBuilder(registry, output, runner)
+        self._builder = WorkBuilder(registry, output, runner, traces)
         self._lists = SplitLists()
         self._items_known: dict[str, Mapping[int, range]] = {}
 
@@ -72,7 +77,7 @@ class StoreLoader:
         # A claim of an attempt in the store returns its ordinal only.
         event = msgspec.structs.replace(event, begun=begun_before(row_of(pos)))
         texts = self._store.outputs(run_id, needed) if needed else {}
-        return self._builder.build(event, pos, RunView(graph, stored.new, stored.row, row_of), texts, call=call)
+        return self._builder.build(event, pos, RunRead(graph, stored.new, stored.row, row_of), texts, call=call)
 
     def _read(self, event: TaskReadyEvent, run: RunRow, row: TaskRow) -> None:
         """Called with what the store has of an attempt that is being loaded. Raises to refuse it."""
@@ -95,7 +100,7 @@ class StoreLoader:
 
 class MemoryLoader(StoreLoader):
     """Reads what the owner has in memory; only large outputs are read from the store. An attempt of a run that is not
-    there is read from the store, and never begins."""
+    there is read from the store, and never begins, unless it is a shadow copy and the run has finished."""
 
     def __init__(
         self,
@@ -106,8 +111,9 @@ class MemoryLoader(StoreLoader):
         begin_by: Callable[[], float] = lambda: math.inf,
         output: Output | None = None,
         runner: RunWork | None = None,
+        traces: TraceSource | None = None,
     ) -> None:
-        super().__init__(store, registry, graphs, output, runner)
+        super().__init__(store, registry, graphs, output, runner, traces)
         self._runs = runs
         self._begin_by = begin_by
         """Returns the ``boot_time`` until which this orchestrator may start attempts."""
@@ -117,8 +123,15 @@ class MemoryLoader(StoreLoader):
 
     def load_blocking(self, event: TaskReadyEvent) -> Work:
         work = self._from_memory(event, self._store.outputs)
+        if work is not None:
+            return work
         # The run was dropped here, or another hub gave the step: it can be read for its result, and never begins.
-        return work or msgspec.structs.replace(super().load_blocking(event), fence=_at(-math.inf))
+        fence = self._begin_by if event.shadow and self._finished(event.run_id) else _at(-math.inf)
+        return msgspec.structs.replace(super().load_blocking(event), fence=fence)
+
+    def _finished(self, run_id: str) -> bool:
+        stored = self._store.run(run_id)
+        return stored is not None and stored.row.state in FINISHED
 
     def _from_memory(
         self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str]] | None
@@ -133,6 +146,11 @@ class MemoryLoader(StoreLoader):
             return None
         machine, call, pos = owned.machine, None, position_in(run_id, event.task_id)
         tasks, graph = machine.tasks, machine.graph
+        fence = partial(self._fence, owned, pos, event)
+        if not graph.mapped and (outputs := graph.output_arguments[pos]) is not None and owned.ends_at is None:
+            given = [tasks[at].output for at in outputs]
+            if None not in given:
+                return self._builder.build_from_outputs(event, pos, machine, cast("list[str]", given), fence)
         if graph.mapped:
             call = Call(run_id, machine.new.input, machine.outputs(), tasks[pos], self._lists)
             needed = call.needed
@@ -151,8 +169,7 @@ class MemoryLoader(StoreLoader):
             if fetch is None:
                 return None
             texts.update(fetch(run_id, large))
-        run = RunView(graph, machine.new, machine.row, tasks.__getitem__)
-        work = self._builder.build(event, pos, run, texts, call=call, fence=partial(self._fence, owned, pos, event))
+        work = self._builder.build(event, pos, machine, texts, call=call, fence=fence)
         if owned.ends_at is None or work.task.hook is not None:
             return work  # hooks are called after the end, also of a run that took too long
         return msgspec.structs.replace(work, time_left=max(0.0, owned.ends_at - time.monotonic()))
@@ -163,7 +180,7 @@ class MemoryLoader(StoreLoader):
         # Read before the run: a run is dropped before a new session, with a new time, is opened.
         until = self._begin_by()
         if owned.dropped:
-            return -math.inf
+            return until if event.shadow and owned.machine.row.state in FINISHED else -math.inf
         row = owned.machine.tasks[pos]
         stands = event.shadow or (row.state is TASK_RUNNING and row.attempt == event.attempt)
         if not stands:

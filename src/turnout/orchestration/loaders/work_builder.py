@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
 
 import msgspec
 
 from turnout.authoring.invocation import caller
-from turnout.authoring.registry import Registry
+from turnout.authoring.registry import AnyTask, Registry
 from turnout.contracts.executor import RunWork, Work
+from turnout.contracts.telemetry import TraceSource
 from turnout.model.bindings import ABSENT, context_for, resolve
 from turnout.model.deferral import Memo, read_memo
 from turnout.model.events import TaskReadyEvent
@@ -17,20 +18,42 @@ from turnout.model.graph import Graph
 from turnout.model.hooks import hook_arguments
 from turnout.model.info import Output
 from turnout.model.mapping import failed_result
-from turnout.model.rows import NewRun, RunRow
+from turnout.model.rows import NewRun, RunRow, TaskRow
 from turnout.model.run_outcome import RowOf
 from turnout.model.spec import TaskSpec
 from turnout.orchestration.loaders.arguments import Call
 from turnout.runtime.conditions import once_met
 from turnout.runtime.execution import is_async
+from turnout.runtime.trace_context import traced
 
 HANDLER = "handler"
 
 _decode = msgspec.json.Decoder().decode
+_replace = msgspec.structs.replace
 
 
-class RunView(msgspec.Struct, frozen=True, gc=False):
-    """A run as a loader has read it, from memory or from the store."""
+MAX_TEMPLATES = 4096
+"""Tasks for which a builder keeps what their works have in common."""
+
+
+class RunView(Protocol):
+    """A run as a loader has read it: its ``RunMachine``, or what the store has of it."""
+
+    @property
+    def graph(self) -> Graph: ...
+
+    @property
+    def new(self) -> NewRun: ...
+
+    @property
+    def row(self) -> RunRow: ...
+
+    @property
+    def row_of(self) -> RowOf: ...
+
+
+class RunRead(msgspec.Struct, frozen=True, gc=False):
+    """A run as it was read from the store."""
 
     graph: Graph
     new: NewRun
@@ -53,10 +76,19 @@ class Arguments(msgspec.Struct, frozen=True, gc=False):
 class WorkBuilder:
     """Builds works for the attempts of one orchestrator or poller."""
 
-    def __init__(self, registry: Registry, output: Output | None = None, runner: RunWork | None = None) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        output: Output | None = None,
+        runner: RunWork | None = None,
+        traces: TraceSource | None = None,
+    ) -> None:
         self._registry = registry
         self._output = output
         self._runner = runner
+        self._templates: dict[int, tuple[TaskSpec, AnyTask | None, Work]] = {}
+        """By the identity of a task: the task, the function that was found for it, and a work of it."""
+        self._traces = traces
 
     def build(
         self,
@@ -71,42 +103,69 @@ class WorkBuilder:
         """Returns the attempt's work. Values are decoded for it alone, so a body may change what it is given.
 
         ``texts`` has the outputs that the task needs; ``call`` is for workflows with mapped tasks."""
-        graph = run.graph
-        task = graph.tasks[pos] if call is None else call.task
+        task = run.graph.tasks[pos] if call is None else call.task
+        given = _arguments(event, pos, task, run, texts, call)
+        return self._work(event, task, run, run.row_of(pos), fence, given, None if call is None else call.index)
+
+    def build_from_outputs(
+        self, event: TaskReadyEvent, pos: int, run: RunView, texts: Iterable[str], fence: Callable[[], float]
+    ) -> Work:
+        """Returns the work of a task whose arguments are these outputs, and nothing else: as ``build`` does."""
+        given = Arguments(tuple(map(_decode, texts)))
+        return self._work(event, run.graph.tasks[pos], run, run.row_of(pos), fence, given)
+
+    def _work(
+        self,
+        event: TaskReadyEvent,
+        task: TaskSpec,
+        run: RunView,
+        row: TaskRow,
+        fence: Callable[[], float] | None,
+        given: Arguments,
+        index: int | None = None,
+    ) -> Work:
         found = self._registry.find(run.new, task)
-        body = None if found is None else found.function
-        outputs = graph.output_arguments[pos] if call is None else None
-        if outputs is not None and len(texts) == len(outputs):
-            given = Arguments(tuple([_decode(texts[at]) for at in outputs]))
-        else:
-            given = _arguments(event, pos, task, run, texts, call)
-        args, kwargs, context = given.args, given.kwargs, given.context
-        row = run.row_of(pos)
+        known = self._templates.get(id(task))
+        template = known[2] if known is not None and known[1] is found else self._template(event, task, run, found)
+        args, kwargs, body = given.args, given.kwargs, template.body
         key = f"{event.task_id}.shadow" if event.shadow else event.task_id
-        # Not more than 15 by name, as in ``info_of``.
-        work = Work(
+        work = _replace(
+            template,
             event=event,
-            task=task,
-            body=body,
-            workflow=graph.full_name,
             args=args,
             kwargs=kwargs,
-            timeout=task.timeout,
             labels=row.labels or {},
             idempotency_key=key,
             token=f"{key}:{event.attempt}",
-            retry_predicate=None if found is None else found.retry_if,
-            bind_body=caller(body, args, kwargs, context) if body is not None else None,
+            bind_body=caller(body, args, kwargs, given.context) if body is not None else None,
             fence=fence,
+        )
+        if index is not None or given.context is not None:
+            work = _replace(work, index=index, context=given.context)
+        if given.previous is not None:
+            work = _replace(work, run_input=given.run_input, previous=given.previous)
+        if row.resources is not None:
+            work = _replace(work, resources=row.resources)
+        if row.memo is not None:
+            work = _resumed(work, read_memo(row.memo), {} if found is None else found.conditions)
+        return work if self._traces is None else traced(work, self._traces.traceparent(run.new, row.pos, event.attempt))
+
+    def _template(self, event: TaskReadyEvent, task: TaskSpec, run: RunView, found: AnyTask | None) -> Work:
+        """Returns a work with what all works of the task have in common, and keeps it."""
+        if len(self._templates) >= MAX_TEMPLATES:
+            self._templates.clear()
+        made = Work(
+            event=event,
+            task=task,
+            body=None if found is None else found.function,
+            workflow=run.graph.full_name,
+            timeout=task.timeout,
+            retry_predicate=None if found is None else found.retry_if,
             output=self._output,
             runner=self._runner,
         )
-        if call is not None or context is not None:
-            work = msgspec.structs.replace(work, index=None if call is None else call.index, context=context)
-        if given.previous is not None:
-            work = msgspec.structs.replace(work, run_input=given.run_input, previous=given.previous)
-        memo = row.memo
-        return work if memo is None else _resumed(work, read_memo(memo), {} if found is None else found.conditions)
+        self._templates[id(task)] = (task, found, made)
+        return made
 
 
 def _arguments(
@@ -151,7 +210,7 @@ def _resumed(work: Work, memo: Memo, declared: Mapping[str, Callable[..., Any]])
     saved = None if memo.saved is None else _decode(memo.saved)
     if memo.condition is None or work.body is None:
         # A handler's condition is evaluated where the handler runs.
-        return msgspec.structs.replace(work, saved=saved, condition=memo.condition)
+        return _replace(work, saved=saved, condition=memo.condition)
     predicate = declared.get(memo.condition.ref)
     call = once_met(memo.condition, predicate, work.invoke, is_async=is_async(work))
-    return msgspec.structs.replace(work, saved=saved, condition=memo.condition, predicate=predicate, call=call)
+    return _replace(work, saved=saved, condition=memo.condition, predicate=predicate, call=call)

@@ -159,7 +159,8 @@ class Schedules:
         next_at = self._timetable.next_at
         timeout = None if next_at is None else max(0.0, next_at - self._now)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._changed.wait(), timeout)
+            async with asyncio.timeout(timeout):
+                await self._changed.wait()
         self._changed.clear()
 
     async def _turn(self) -> None:

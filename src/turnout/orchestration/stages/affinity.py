@@ -108,10 +108,10 @@ class PinnedRun:
         reason, labels = f"{decision.reason.partition(ONE_WORKER)[0]}{ONE_WORKER}", unpinned(decision.labels)
         worker = next((each for each in self._workers if not self._affinity.is_gone(self._owned, key, each)), None)
         if worker is not None:
-            return DispatchDecision(key, reason, pinned(labels, worker))
+            return DispatchDecision(key, reason, pinned(labels, worker), decision.resources)
         if self._workers:
             reason = f"{reason}: worker {self._workers[0][:SHORT_ID]}, which it had, is lost or leaves"
-        return DispatchDecision(key, reason, labels)
+        return DispatchDecision(key, reason, labels, decision.resources)
 
     def companions(self, row: TaskRow, decision: DispatchDecision) -> tuple[TaskSpec, ...]:
         """Returns the tasks that the worker of this one must be able to run too; none once the run has its worker."""

@@ -10,6 +10,7 @@ from functools import partial
 import msgspec
 
 from turnout.contracts.dispatcher import Dispatcher
+from turnout.contracts.telemetry import CommitObserver
 from turnout.model.children import CHILD
 from turnout.model.events import ErrorInfo, TaskReadyEvent, clipped
 from turnout.model.names import split_task_id
@@ -49,6 +50,7 @@ class Commits:
         limits: LimitQueue,
         timers: RunTimers,
         background: Background,
+        observer: CommitObserver | None = None,
     ) -> None:
         self._ledger = ledger
         self._dispatcher = dispatcher
@@ -60,6 +62,7 @@ class Commits:
         self._shadows = shadows
         self._limits = limits
         self._timers = timers
+        self._observer = observer
         self._spawn = background.spawn
         self.yielding = ledger.yielding
         self.release = reservations.release
@@ -91,6 +94,8 @@ class Commits:
             try:
                 if outcome.applied:
                     durable += pending.results
+                    if self._observer is not None:
+                        self._observer.committed(pending.transition, [each.result for each in pending.results])
                     self._applied(pending, dispatches, shadowing=shadowing)
                 else:
                     self._not_applied(pending, outcome)

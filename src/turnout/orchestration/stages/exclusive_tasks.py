@@ -47,13 +47,13 @@ class ExclusiveTasks:
         importable = task.body.ref not in self._not_importable
         decision = None
         if row.executor is not None and (row.decision != ISOLATED or importable):
-            decision = DispatchDecision(row.executor, row.decision or "", row.labels)
+            decision = DispatchDecision(row.executor, row.decision or "", row.labels, row.resources)
         if decision is None or (row.decision == ISOLATED and row.executor not in dispatcher.executors):
             decision = dispatcher.decide(task, machine.graph.spec, machine.new.run_id, machine.new.input)
         isolated = dispatcher.isolation(decision.executor_key, task) if importable else None
         if isolated is None or isolated == decision.executor_key:
             return decision
-        return DispatchDecision(isolated, ISOLATED)
+        return DispatchDecision(isolated, ISOLATED, resources=decision.resources)
 
     def start_ready(
         self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]], ready: Iterable[int]

@@ -17,7 +17,7 @@ from turnout.model.graph import Graph
 from turnout.model.groups import wanted_outputs
 from turnout.model.rows import Holder, LoadedRun, TaskRow
 from turnout.model.run_machine import RunMachine
-from turnout.model.states import TASK_PENDING, TASK_READY, TASK_RUNNING
+from turnout.model.states import RUN_CANCELLING, TASK_PENDING, TASK_READY, TASK_RUNNING
 from turnout.model.verdict import Limits
 from turnout.orchestration.active_runs import ActiveRun, ActiveRuns, PendingResult, RunTimers, failure_site
 from turnout.orchestration.background import Background
@@ -181,8 +181,8 @@ class Takeover:
         holders: Mapping[str, Holder],
         in_flight: Mapping[tuple[str, int], TaskReadyEvent],
     ) -> None:
-        """Leaves an attempt to its holder if that is alive, or a worker or poller that may still reconnect. Else the
-        attempt is lost."""
+        """Leaves an attempt to its holder if that is alive, or a worker or poller that may still reconnect, and to its
+        executor if that can reattach. Else the attempt is lost."""
         event = owned.machine.event(row.pos, row)
         if row.holder == self._session.id:
             reported = any((pending.pos, pending.result.attempt) == (row.pos, row.attempt) for pending in owned.results)
@@ -197,6 +197,10 @@ class Takeover:
             if seconds:
                 owned.grace[row.pos, row.attempt] = boot_time() + seconds
             if seconds or (holder is not None and holder.alive):
+                return
+            if self._delivery.reattach(row.executor or "", event):
+                if owned.machine.row.state is RUN_CANCELLING:
+                    self._delivery.cancel(event)
                 return
             reason = f"its holder {row.holder} died"
         owned.has_lost_attempts = True

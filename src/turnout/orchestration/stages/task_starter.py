@@ -210,7 +210,7 @@ class TaskStarter:
         if row.losses and must_run_exclusively(row):
             return self._exclusive_tasks.decide(machine, row)
         if row.executor is not None:
-            return DispatchDecision(row.executor, row.decision or "", row.labels)
+            return DispatchDecision(row.executor, row.decision or "", row.labels, row.resources)
         return self._routed(machine, row)
 
     def _routed(self, machine: RunMachine, row: TaskRow) -> DispatchDecision:

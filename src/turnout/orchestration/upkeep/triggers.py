@@ -47,6 +47,7 @@ class TriggerPolls:
         requests: RunRequests,
         submissions: PendingSubmissions,
         background: Background,
+        tenant: str,
         triggers: Callable[[], Sequence[Trigger]],
     ) -> None:
         self._store = store
@@ -56,6 +57,8 @@ class TriggerPolls:
         self._submissions = submissions
         self._background = background
         self._in_thread = background.in_thread
+        self._tenant = tenant
+        """The tenant of triggers whose workflows have no definition here."""
         self._triggers = triggers
         self._stored: dict[str, float] = {}
         """The interval that each trigger was stored with, by full name."""
@@ -93,10 +96,9 @@ class TriggerPolls:
             except Exception:
                 log.exception("triggers could not be polled")
             self._changed.clear()
-            try:
-                await asyncio.wait_for(self._changed.wait(), min(max(delay, 0.01), LOOK_INTERVAL))
-            except TimeoutError:
-                continue
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(max(delay, 0.01), LOOK_INTERVAL)):
+                    await self._changed.wait()
 
     async def _round(self) -> float:
         """Claims and begins the polls that are due. Returns the seconds until the next one is."""
@@ -132,7 +134,11 @@ class TriggerPolls:
         """Stores and logs triggers whose workflows have no definition here, once each. A workflow may be registered
         shortly after its trigger."""
         names, now = self._registry.workflows, time.monotonic()
-        missing = {each.full_name: (each, why) for each in self._triggers() if (why := each.missing(names)) is not None}
+        missing = {
+            each.full_name(self._tenant): (each, why)
+            for each in self._triggers()
+            if (why := each.missing(names)) is not None
+        }
         self._missing = {name: self._missing.get(name, now) for name in missing}
         self._reported &= missing.keys()
         for name, (each, why) in missing.items():

@@ -30,6 +30,7 @@ from turnout.runner.definitions.compilation import (
     called_by,
     callees_first,
     finding_of,
+    read_findings,
 )
 from turnout.runner.definitions.names import checked_name, matching_names
 from turnout.runner.definitions.pending_files import PendingFiles
@@ -49,6 +50,11 @@ class Known(msgspec.Struct, frozen=True):
     def workflow(self) -> AnyWorkflow | None:
         """The workflow of the current version; None if this process cannot compile it."""
         return self.attempted.workflows[0] if self.attempted.workflows else None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those of the newest text if it is invalid, else those of the current version."""
+        return read_findings(self.stored.findings) if self.stored.findings else self.attempted.findings
 
 
 class Catalog:
@@ -137,7 +143,7 @@ class Catalog:
             raise self._missing(name)
         if found is not None:
             return found
-        findings = () if known is None else known.attempted.findings
+        findings = () if known is None else known.findings
         why = "; ".join(each.message for each in findings if each.severity == "error") or "its code is not here"
         raise InvalidWorkflow(
             f"workflow {name!r} cannot run here: {why}", code="definition_unavailable", workflow=name, findings=findings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -21,19 +21,31 @@ from turnout.errors import (
 )
 from turnout.model.definitions import NewDefinition, StoredDefinition
 from turnout.model.limit_declarations import contradictions, declarations
+from turnout.model.limits import LimitSize
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import AnyWorkflow, Attempted
+from turnout.runner.definitions.limit_sizes import NO_MARKS, size_warnings
 from turnout.runner.definitions.names import checked_name
 
-NO_MARKS = Marks({})
+NO_SIZES: Mapping[str, LimitSize] = {}
 LIMIT_CONFLICT = "limit_conflict"
 
 
 class Editor:
     """Puts and removes uploaded definitions."""
 
-    def __init__(self, store: Store, catalog: Catalog, *, hub: bool, allow_local_execution: bool) -> None:
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        *,
+        hub: bool,
+        allow_local_execution: bool,
+        limits: Mapping[str, LimitSize] = NO_SIZES,
+    ) -> None:
         self._store = store
+        self._limits = limits
+        """The sizes of limits and queues in the configuration."""
         self._catalog = catalog
         self._hub = hub
         self._allow_local_execution = allow_local_execution
@@ -44,6 +56,9 @@ class Editor:
         refused = list(self._contradictions(attempted.workflows)) if attempted.workflows else []
         if not self._allow_local_execution:
             refused += self._local_executions(attempted.workflows)
+        for each in attempted.workflows:
+            marks: Marks = getattr(each, "marks", NO_MARKS)
+            refused += size_warnings(each.spec_for(self._catalog.tenant), marks, self._limits)
         return msgspec.structs.replace(attempted, findings=(*attempted.findings, *dict.fromkeys(refused)))
 
     def _local_executions(self, workflows: Sequence[AnyWorkflow]) -> Iterator[Finding]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 
 from turnout.authoring.registry import Registry
 from turnout.authoring.yaml.findings import Finding
 from turnout.contracts.store import Store
+from turnout.model.limits import LimitSize
 from turnout.runner.definitions.catalog import Catalog
 from turnout.runner.definitions.compilation import AnyTask, AnyWorkflow, Compile
-from turnout.runner.definitions.editor import Editor
+from turnout.runner.definitions.editor import NO_SIZES, Editor
 from turnout.runner.definitions.folder_import import FolderImport
 from turnout.runner.definitions.folder_watch import RELOAD_INTERVAL, WATCH_INTERVAL, FolderWatch
 from turnout.runner.definitions.settings import DefinitionSettings
@@ -31,11 +32,14 @@ class Definitions:
         tenant: str,
         workflows: Iterable[AnyWorkflow],
         hub: bool,
+        limits: Mapping[str, LimitSize] = NO_SIZES,
     ) -> None:
         own = list(workflows)
         tasks = _declared(own, settings.modules)
         self.catalog = Catalog(store, registry, compile, tenant=tenant, workflows=own, tasks=tasks)
-        self.editor = Editor(store, self.catalog, hub=hub, allow_local_execution=settings.allow_local_execution)
+        self.editor = Editor(
+            store, self.catalog, hub=hub, allow_local_execution=settings.allow_local_execution, limits=limits
+        )
         imports = [
             FolderImport(folder, store, self.catalog, reload_python=settings.reload) for folder in settings.folders
         ]

@@ -139,8 +139,12 @@ def _about(context: ServerContext) -> About:
     )
 
 
+DISTRIBUTIONS = {"zmq": "pyzmq", "opentelemetry": "opentelemetry-api"}
+"""What is installed for packages that have another name than their distribution."""
+
+
 def _version(package: str) -> str | None:
     try:
-        return version("pyzmq" if package == "zmq" else package)
+        return version(DISTRIBUTIONS.get(package, package))
     except PackageNotFoundError:
         return None

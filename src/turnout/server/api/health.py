@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
-from litestar import Controller, MediaType, get
+from litestar import Controller, MediaType, Request, Response, get
 
 from turnout.errors import RequestError, StoreError
+from turnout.model.run_figures import no_exemplars
 from turnout.server.context import ServerContext
 from turnout.server.dependencies import Context
 from turnout.server.guards import open_to_all, requires
 from turnout.server.responses import ALWAYS, problems
+
+OPEN_METRICS = "application/openmetrics-text"
 
 
 class Alive(msgspec.Struct, frozen=True):
@@ -69,11 +72,21 @@ class HealthController(Controller):
         summary="Get metrics",
         responses=problems(*ALWAYS),
     )
-    async def metrics(self, context: Context) -> str:
+    async def metrics(self, context: Context, request: Request[Any, Any, Any]) -> Response[str]:
         """The metrics of all orchestrators, and of the runs that ended since the server started, in the text format of
-        Prometheus."""
-        orchestrators = await context.in_thread(context.core.admin.metrics)
-        return orchestrators + await context.in_thread(context.run_metrics.text)
+        Prometheus; in that of OpenMetrics if the request accepts it. Then histograms have exemplars with the ids of
+        traces, if telemetry is enabled."""
+        if OPEN_METRICS not in request.headers.get("accept", ""):
+            orchestrators = await context.in_thread(context.core.admin.metrics)
+            return Response(orchestrators + await context.in_thread(context.run_metrics.text))
+        telemetry = context.core.telemetry
+        exemplars_of = no_exemplars if telemetry is None else telemetry.exemplars.of
+
+        def text() -> str:
+            orchestrators = context.core.admin.metrics(in_open_metrics=True)
+            return f"{orchestrators}{context.run_metrics.text(exemplars_of)}# EOF\n"
+
+        return Response(await context.in_thread(text), media_type=f"{OPEN_METRICS}; version=1.0.0; charset=utf-8")
 
     @get(
         "/health/orchestration",

@@ -101,6 +101,7 @@ class HooksController(Controller):
         responses=answers(
             CreatedWebhook,
             "webhook_exists",
+            "bad_webhook",
             "bad_webhook_mapping",
             "bad_secret_reference",
             "unknown_parameter",

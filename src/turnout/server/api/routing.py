@@ -209,7 +209,7 @@ def _decisions(context: ServerContext, limit: int, since: float | None) -> list[
             graph = graphs.stored(stored.version)
         except RunNotFound:  # its run was deleted meanwhile
             continue
-        decision = DispatchDecision(stored.executor, stored.reason or "", stored.labels)
+        decision = DispatchDecision(stored.executor, stored.reason or "", stored.labels, stored.resources)
         found.append(PastDecision(stored.run_id, graph.tasks[stored.pos], graph.spec, decision))
     return _with_inputs(context, found)
 

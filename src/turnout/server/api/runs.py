@@ -226,4 +226,10 @@ def _page(context: ServerContext, wanted: RunFilter, limit: int, before: str | N
 def _shown(context: ServerContext, found: list[StoredRun]) -> RunPage:
     drivers = drivers_of(context.store, found)
     triggers = triggers_of(context.store, found)
-    return RunPage(runs=[run_of(*each) for each in zip(found, drivers, triggers, strict=True)])
+    waits = context.store.first_waiting_tasks([run.new.run_id for run in found if run.row.state is RunState.RUNNING])
+    return RunPage(
+        runs=[
+            run_of(run, driver, trigger, waits.get(run.new.run_id))
+            for run, driver, trigger in zip(found, drivers, triggers, strict=True)
+        ]
+    )

@@ -100,8 +100,8 @@ class WorkflowsController(HistoryRoutes):
     async def get_source(
         self, context: Context, request: Request[Any, Any, Any], name: WorkflowName
     ) -> Response[str | None]:
-        """The text of the version in force, as it was written: YAML, or the Python file. Of a workflow of the program
-        that the server was started with, it is the text of its module."""
+        """The text of the version in force, as it was written: YAML, or the Python file. Of a workflow that the
+        server was started with, it is the text of its file or module."""
         found = await context.in_thread(_current, context, name)
         headers = {"ETag": etag(found.version)}
         if is_unmodified(request.headers, found.version):
@@ -193,10 +193,11 @@ def _current(context: ServerContext, name: str) -> _Source:
     stored = context.store.definition(full_name)
     if stored is not None and stored.current is not None and stored.exists:
         return _Source(stored.current.text, stored.kind, stored.current.version)
-    text = None if stored is not None else views.module_source(full_name)
-    if text is None:
+    found = None if stored is not None else views.program_source(full_name)
+    if found is None:
         raise WorkflowNotFound(f"the text of workflow {name!r} is not stored", workflow=name)
-    return _Source(text, "python", text_digest(text)[:32])
+    kind, text = found
+    return _Source(text, kind, text_digest(text)[:32])
 
 
 def _stored(context: ServerContext, name: str) -> tuple[str, int]:

@@ -32,7 +32,7 @@ from turnout.store.sqlite.rows import (
     new_tasks,
 )
 
-# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 28 columns
+# A statement exists for each of these numbers of rows; in between, rows of "" fill up. 1,024 rows of 29 columns
 # stay below SQLite's limit of 32,766 parameters.
 _SIZES = (1, 2, 4, 8, 16, 32, *range(64, 1025, 64))
 _FREE_TEXT = {

@@ -86,7 +86,7 @@ def changed_tasks(writes: Sequence[RunWrite], now: float) -> Blocks:
 
 def _whole(task: TaskRow, now: float) -> Values:
     """Returns a TaskRow's fields in their order."""
-    if task.retry_in is not None or task.labels is not None or task.error is not None:
+    if task.retry_in is not None or task.labels is not None or task.error is not None or task.resources is not None:
         task = _storable(task, now)
     pos, state, was, *rest = astuple(task)
     return (pos, _PLAIN[state], _PLAIN[was], *_plain(rest))
@@ -95,9 +95,9 @@ def _whole(task: TaskRow, now: float) -> Values:
 def _storable(task: TaskRow, now: float) -> TaskRow:
     """Returns the row with its rare fields as SQLite stores them: a time instead of a delay, and JSON text."""
     labels = None if task.labels is None else _encode(task.labels).decode()
-    return replace(
-        task, retry_in=None if task.retry_in is None else now + task.retry_in, labels=labels, error=_error(task.error)
-    )
+    resources = None if task.resources is None else _encode(task.resources).decode()
+    retry_in = None if task.retry_in is None else now + task.retry_in
+    return replace(task, retry_in=retry_in, labels=labels, error=_error(task.error), resources=resources)
 
 
 def new_run(write: RunWrite, now: float) -> Values:

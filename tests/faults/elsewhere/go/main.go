@@ -38,6 +38,9 @@ func main() {
 	}
 	worker.Handle("elsewhere.any", say)
 	worker.Handle("elsewhere.go", say)
+	worker.Handle("elsewhere.trace", func(_ context.Context, step *worker.Step) (any, error) {
+		return step.Traceparent, nil
+	})
 	if err := worker.Run(context.Background(), worker.Options{}); err != nil {
 		log.Fatal(err)
 	}

@@ -115,7 +115,7 @@ def test_a_step_has_keys(text: str, field: str, value: object) -> None:
         ("command: make\ncall: other", "several_actions", "`command` and `call`"),
         ("description: nothing", "no_action", "`http`"),
         ("command: make\nexecutor: docker", "unsupported_key", "`handler:`"),
-        ("command: make\nmailOnError: true", "unsupported_key", "handler_on"),
+        ("command: make\nmailOnError: true", "unsupported_key", "`notify:`"),
     ],
 )
 def test_a_wrong_key_of_a_step_is_reported(text: str, code: str, word: str) -> None:

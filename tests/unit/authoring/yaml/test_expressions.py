@@ -57,6 +57,7 @@ def line(text: str, scope: Scope = SCOPE) -> tuple[str, dict[str, Reference], li
         ("cat <<-E\n\t${NAME}\n\tE\necho ${NAME}", 'cat <<-E\n\t${NAME}\n\tE\necho "${NAME}"'),
         ("awk '{print $1}' ${NAME}", "awk '{print $1}' \"${NAME}\""),
         ("echo ${raw:NAME}", "echo <NAME>"),
+        ("x=(a b); echo ${x[1]} ${NAME}", 'x=(a b); echo ${x[1]} "${NAME}"'),
     ],
 )
 def test_a_reference_is_one_word_wherever_it_stands(text: str, shell: str) -> None:
@@ -99,6 +100,12 @@ def test_a_script_keeps_the_names_that_a_shell_knows_and_gets_the_others() -> No
         ("cat <<'E'\n${NAME}\nE", [("note", "not_substituted")]),
         ("echo $(( ${NAME} + 1 ))", [("warning", "arithmetic_value")]),
         ("echo $(( ${N} + 1 ))", []),
+        ("all=(a b); echo ${all[1]} ${all[-1]} ${all[@]} ${#all[@]}", []),
+        ("declare -A ages; ages[3]=5; echo ${ages[3]}", []),
+        ("mapfile -t rows < data; echo ${rows[0]}", []),
+        ("false | true; echo ${PIPESTATUS[0]}; [[ a =~ (.) ]]; echo ${BASH_REMATCH[1]}", []),
+        ("echo ${rows[0]}", [("error", "unknown_reference")]),
+        ("all=(a b); echo ${all.x} ${raw:all}", [("error", "unknown_reference")] * 2),
     ],
 )
 def test_what_is_doubtful_or_wrong_is_reported(text: str, issues: list[tuple[str, str]]) -> None:

@@ -39,7 +39,7 @@ def test_every_code_that_is_reported_has_a_meaning() -> None:
 def test_every_code_with_a_meaning_is_reported() -> None:
     of_the_text = {"malformed_yaml", "yaml_too_large"}
     of_the_schedule = {"schedule_never_fires", "unknown_timezone", "duplicate_schedule", "bad_schedule_params"}
-    of_forms = {"cron_fields", "bad_limit", "unknown_parameter"}
+    of_forms = {"cron_fields", "bad_limit", "bad_resources", "unknown_parameter"}
     assert set(FINDING_CODES) - reported() == of_the_text | of_the_schedule | of_forms
 
 

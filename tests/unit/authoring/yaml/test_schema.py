@@ -58,6 +58,8 @@ def test_a_file_of_the_corpus_fits(file: CorpusFile) -> None:
         "steps: [{command: x, continue_on: sometimes}]",
         "steps: [{command: x, signal_on_stop: SIGSTOP}]",
         "steps: [{command: x, workerSelector: remote}]",
+        "steps: [{command: x, resources: [gpu]}]",
+        "steps: [{command: x, resources: {gpu: -1}}]",
         "steps: [{command: x, parallel: []}]",
         "steps: [{command: x, output: a-b}]",
         "steps: [{http: 'ftp://x'}]",

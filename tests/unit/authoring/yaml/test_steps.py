@@ -12,6 +12,7 @@ from turnout.authoring.yaml.policies import RetryPolicy
 from turnout.authoring.yaml.resolution import identifier
 from turnout.authoring.yaml.variables import Variable
 from turnout.model.names import is_identifier
+from turnout.model.resources import Resources
 
 
 def depends(text: str) -> dict[str, tuple[str, ...]]:
@@ -166,6 +167,17 @@ def test_defaults_are_for_steps_that_have_no_own_value() -> None:
     assert (plain.worker_selector, own.worker_selector) == ({"gpu": "true"}, "local")
     assert own.env == (Variable("A", "1"), Variable("B", "1"), Variable("B", "2"))
     assert own.preconditions == (Condition(condition="test -d data"), Condition(condition="test -f x"))
+
+
+def test_a_step_may_ask_for_resources() -> None:
+    [step] = workflow_of("steps: [{command: ls, resources: {gpu: 1, memory: 8GiB, license: 2}}]").steps
+    assert step.resources == Resources(gpu=1, memory=8 * 2**30, custom={"license": 2})
+
+
+def test_wrong_resources_of_a_step_name_the_amount_and_its_place() -> None:
+    error = error_of("steps:\n- command: ls\n  resources:\n    cpu: 1\n    memory: 8XB\n")
+    assert error.code == "bad_resources" and error.line == 5
+    assert error.message.startswith("steps[0].resources: memory is '8XB': write a number of bytes above 0")
 
 
 def test_handlers_are_steps_named_by_their_events() -> None:

@@ -21,7 +21,7 @@ module Turnout
             "attempt" => INTEGER, "retry_limit" => INTEGER, "failures" => INTEGER, "timeout_ms" => Nullable.new(INTEGER),
             "deadline_ms" => Nullable.new(INTEGER), "idempotency_key" => TEXT, "args" => OBJECT, "positional" => LIST,
             "confirm_start" => FLAG, "task_name" => TEXT, "workflow" => TEXT, "labels" => LABELS, "shadow" => FLAG,
-            "index" => Nullable.new(INTEGER), "context" => Nullable.new(OBJECT)
+            "index" => Nullable.new(INTEGER), "context" => Nullable.new(OBJECT), "traceparent" => TEXT
           )
         },
         "handler_config" => OBJECT, "previous_results" => OBJECT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -23,6 +23,8 @@ MAX_DIFFERENCES = 1_000
 """Differences of one answer."""
 
 Text = Annotated[str, Meta(min_length=1, max_length=1_024)]
+AskedResources: TypeAlias = dict[str, float | str]
+"""Resources as people write them."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -37,6 +39,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     """The share of runs that the rule applies to; absent: all."""
     shadow: bool = False
     """True: adds a copy whose result is compared and logged, and decides nothing."""
+    resources: AskedResources | None = None
+    """What attempts ask of the executor, in place of the task's entries of the same names: ``cpu`` and ``gpu`` as
+    numbers, ``memory`` in bytes or as ``8GiB``, other names as numbers."""
 
 
 class Routing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,7 +58,7 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 def _checked(number: int, rule: Rule) -> RoutingRule:
     try:
-        return RoutingRule(rule.pattern, rule.executor, rule.labels, rule.percent, rule.shadow)
+        return RoutingRule(rule.pattern, rule.executor, rule.labels, rule.percent, rule.shadow, rule.resources)
     except InvalidRouting as error:
         raise InvalidRouting(error.message, code=error.code, **(error.fields | {"rule": number})) from error
 
@@ -102,6 +107,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     executor: str
     labels: dict[str, str] | None = None
+    resources: AskedResources | None = None
+    """What the attempt asks of the executor."""
     reason: str
 
 
@@ -153,6 +160,7 @@ class RoutedTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     executor: str | None = None
     labels: dict[str, str] | None = None
+    resources: AskedResources | None = None
     reason: str
     rule: int | None = None
     """The number of the rule that decided, from 1; absent: none did."""
@@ -209,6 +217,7 @@ def routing_of(config: RoutingConfig) -> Routing:
             labels=each.labels,
             percent=each.percent,
             shadow=each.shadow,
+            resources=each.resources,
         )
         for each in config.rules
     )
@@ -230,8 +239,8 @@ def changes_of(changed: Sequence[ChangedDecision]) -> list[ChangedTask]:
     """Returns the differences, newest first, by task and by what would change, the most frequent first."""
     found: dict[tuple[str, str, str], list[Difference]] = {}
     for each in map(difference_of, changed):
-        now = each.refusal or "" if each.now is None else f"{each.now.executor} {each.now.labels}"
-        found.setdefault((each.task, f"{each.was.executor} {each.was.labels}", now), []).append(each)
+        now = each.refusal or "" if each.now is None else _placed(each.now)
+        found.setdefault((each.task, _placed(each.was), now), []).append(each)
     ranked = sorted(found.values(), key=lambda some: -len(some))
     return [
         ChangedTask(
@@ -255,6 +264,7 @@ def routed_task(workflow: WorkflowSpec, task: TaskSpec, made: DispatchDecision |
         name=task.name,
         executor=None if made is None else made.executor_key,
         labels=None if made is None else made.labels,
+        resources=None if made is None else asked_of(made),
         reason=reason,
         rule=None if rule is None else int(rule[1]),
         refused=made is None,
@@ -266,4 +276,12 @@ _RULE = re.compile(r"rule (\d+) ")
 
 
 def _decision(made: DispatchDecision) -> Decision:
-    return Decision(executor=made.executor_key, labels=made.labels, reason=made.reason)
+    return Decision(executor=made.executor_key, labels=made.labels, resources=asked_of(made), reason=made.reason)
+
+
+def _placed(decision: Decision) -> str:
+    return f"{decision.executor} {decision.labels} {decision.resources}"
+
+
+def asked_of(made: DispatchDecision) -> AskedResources | None:
+    return None if made.resources is None else made.resources.document()

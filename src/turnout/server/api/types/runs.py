@@ -13,6 +13,7 @@ from turnout.model.rerun import RerunPlan, RunsAgain
 from turnout.model.rows import StoredRun
 from turnout.model.run_triggers import RunTrigger
 from turnout.model.states import RunState, TaskState
+from turnout.model.task_lists import WaitingTask
 from turnout.model.validation import MAX_PRIORITY
 
 MAX_TIMEOUT = 10 * 365 * 86_400.0
@@ -52,6 +53,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished_at: float | None = None
     trigger: RunTrigger | None = None
     """How it was started. Events and answers to changes do not have it."""
+    waiting: WaitingTask | None = None
+    """A task of it that waits, of a run that goes on. Lists of runs have it."""
 
 
 class RunDetail(Run, frozen=True, kw_only=True, omit_defaults=True):
@@ -219,9 +222,14 @@ class DeletedRuns(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
 
 
-def run_of(run: StoredRun, driver: Driver | None = None, trigger: RunTrigger | None = None) -> Run:
+def run_of(
+    run: StoredRun,
+    driver: Driver | None = None,
+    trigger: RunTrigger | None = None,
+    waiting: WaitingTask | None = None,
+) -> Run:
     """Returns the run as it is shown."""
-    return Run(**_columns(run), driver=driver, trigger=trigger)
+    return Run(**_columns(run), driver=driver, trigger=trigger, waiting=waiting)
 
 
 def run_detail_of(

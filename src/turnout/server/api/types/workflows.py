@@ -102,6 +102,8 @@ class WorkflowTask(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     worker_selector: WorkerSelector = None
     executor: str | None = None
+    resources: dict[str, float | str] | None = None
+    """What an attempt asks of its executor."""
     mapped: bool = False
     hook: str | None = None
     """``success``, ``failure``, ``cancel`` or ``exit``, for a hook."""

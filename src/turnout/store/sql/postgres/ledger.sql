@@ -37,6 +37,7 @@ updated_task as (
         holder = coalesce(n.holder, task.holder), dispatched_at = coalesce(n.dispatched_at, task.dispatched_at),
         output = n.output, started_at = n.started_at, finished_at = n.finished_at, seq = n.seq,
         labels = case when n.output is null then null else task.labels end,
+        resources = case when n.output is null then null else task.resources end,
         error = case when n.output is null then task.error end, memo = case when n.output is null then task.memo end,
         reason = null, retry_at = null, poll_key = null, lease_until = null
     from task_image n
@@ -103,7 +104,7 @@ task_image as materialized (
         attempt integer, failures integer, crashes integer, losses integer, reason text, retry_in double precision,
         executor text, decision text, labels text, poll_key text, holder text, output text, error text,
         dispatched_at double precision, started_at double precision, finished_at double precision, seq integer,
-        memo text)
+        memo text, resources text)
     order by w.run_id, t.pos
 ),
 updated_task as (
@@ -114,7 +115,7 @@ updated_task as (
         executor = n.executor, decision = n.decision, labels = n.labels, poll_key = n.poll_key, holder = n.holder,
         lease_until = null, output = n.output, error = n.error, dispatched_at = n.dispatched_at,
         started_at = n.started_at, finished_at = n.finished_at, seq = coalesce(n.seq, 0),
-        memo = n.memo
+        memo = n.memo, resources = n.resources
     from task_image n
     where (select count(*) from updated_run) >= 0 /*and held*/
         and task.run_id = n.run_id and task.pos = n.pos and task.epoch = n.epoch
@@ -171,17 +172,17 @@ item_image as materialized (
         failures integer, crashes integer, losses integer, reason text, retry_in double precision, executor text,
         decision text, labels text, poll_key text, holder text, output text, error text,
         dispatched_at double precision, started_at double precision, finished_at double precision, seq integer,
-        memo text, "group" integer, index integer)
+        memo text, "group" integer, index integer, resources text)
     where w.items is not null
 ),
 added as (
     insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, reason, retry_at,
         executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq,
-        memo, item_of, item_index)
+        memo, item_of, item_index, resources)
     select n.run_id, n.pos, n.epoch, n.name, coalesce(n.priority, 0), n.state, coalesce(n.attempt, 0),
         coalesce(n.failures, 0), coalesce(n.crashes, 0), coalesce(n.losses, 0), n.reason, :now + n.retry_in,
         n.executor, n.decision, n.labels, n.poll_key, n.holder, n.output, n.error, n.dispatched_at, n.started_at,
-        n.finished_at, coalesce(n.seq, 0), n.memo, n."group", n.index
+        n.finished_at, coalesce(n.seq, 0), n.memo, n."group", n.index, n.resources
     from item_image n
     where n.run_id in (select id from held_run)
         and (n.run_id, n."group") in (select run_id, pos from updated_task)
@@ -286,17 +287,17 @@ from missed
 inserted_task as (
     insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, reason, retry_at,
         executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq,
-        memo, item_of, item_index)
+        memo, item_of, item_index, resources)
     select w.run_id, n.pos, w.epoch, coalesce(n.name, ''), coalesce(n.priority, 0), n.state, coalesce(n.attempt, 0),
         coalesce(n.failures, 0), coalesce(n.crashes, 0), coalesce(n.losses, 0), n.reason, :now + n.retry_in,
         n.executor, n.decision, n.labels, n.poll_key, n.holder, n.output, n.error, n.dispatched_at, n.started_at,
-        n.finished_at, coalesce(n.seq, 0), n.memo, n."group", n.index
+        n.finished_at, coalesce(n.seq, 0), n.memo, n."group", n.index, n.resources
     from json_to_recordset(:writes::json) as w(run_id uuid, epoch integer, tasks json),
         json_to_recordset(w.tasks) as n(pos integer, name text, priority integer, state text, attempt integer,
         failures integer, crashes integer, losses integer, reason text, retry_in double precision, executor text,
         decision text, labels text, poll_key text, holder text, output text, error text,
         dispatched_at double precision, started_at double precision, finished_at double precision, seq integer,
-        memo text, "group" integer, index integer)
+        memo text, "group" integer, index integer, resources text)
     where (w.run_id in (select id from inserted_run)) is true
 ),
 told as (

@@ -208,6 +208,6 @@ select version, spec from workflow where version in {versions}
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
     case when length(output) <= :inline then output end, error, dispatched_at, started_at, finished_at, seq, memo,
-    item_of, item_index, coalesce(length(output) > :inline, false), epoch
+    item_of, item_index, resources, coalesce(length(output) > :inline, false), epoch
 from task where run_id in {ids uuid}
 order by run_id, pos

@@ -182,7 +182,7 @@ select distinct full_name from workflow
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
     case when :outputs = 1 then output end, error, dispatched_at, started_at, finished_at, seq, memo,
-    item_of, item_index
+    item_of, item_index, resources
 from task where run_id = :id
 order by pos
 
@@ -194,7 +194,7 @@ group by run_id, state
 -- name: tasks_at
 select run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
-    null, error, dispatched_at, started_at, finished_at, seq, memo, item_of, item_index
+    null, error, dispatched_at, started_at, finished_at, seq, memo, item_of, item_index, resources
 from task where run_id = :id and pos in {positions int}
 order by pos
 
@@ -220,7 +220,8 @@ select at, seq, pos, old, new, attempt, detail from history where run_id = :id o
 
 -- name: decisions
 -- Of the newest runs, since a run has at least one task.
-select run.id, run.version, coalesce(task.item_of, task.pos), task.executor, task.decision, task.labels
+select run.id, run.version, coalesce(task.item_of, task.pos), task.executor, task.decision, task.labels,
+    task.resources
 from (select id, version from run order by id desc limit :limit) as run join task on task.run_id = run.id
 where task.executor is not null
 order by run.id desc, task.pos

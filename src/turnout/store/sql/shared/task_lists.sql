@@ -2,7 +2,7 @@
 -- Those of task_row, in their order.
 run_id, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at - :now,
     executor, decision, labels, poll_key, holder,
-    null, error, dispatched_at, started_at, finished_at, seq, memo, item_of, item_index
+    null, error, dispatched_at, started_at, finished_at, seq, memo, item_of, item_index, resources
 
 -- part: chosen
 run_id = :id and (cast(:item_of as integer) < 0 or item_of = :item_of) and (:top_level = 0 or item_of is null)
@@ -59,6 +59,16 @@ order by run_id, pos
 select run_id, item_of, state, count(*)
 from task where run_id in {ids uuid} and item_of is not null
 group by run_id, item_of, state
+
+-- name: first_waiting_tasks
+-- Of each of these runs the first task that waits, and how many do. Tasks behind the bound are not looked at: no index
+-- has the state of tasks.
+select task.run_id, task.name, task.reason, waits.number
+from (
+    select run_id, min(pos) as pos, count(*) as number
+    from task where run_id in {ids uuid} and pos < :most and state = 'ready'
+    group by run_id
+) as waits join task on task.run_id = waits.run_id and task.pos = waits.pos
 
 -- name: open_tasks
 -- The commit that holds the newest move of a task is the first whose last seq is not below it.

@@ -32,12 +32,12 @@ from (values /*rows*/) as n where n.column1 <> ''
 -- Columns are a TaskRow's fields in their order, behind the run's id and epoch; the same in update_tasks.
 insert into task (run_id, epoch, pos, state, name, priority, attempt, failures, crashes, losses, reason, retry_at,
     executor, decision, labels, poll_key, holder, output, error, dispatched_at, started_at, finished_at, seq, memo,
-    item_of, item_index)
+    item_of, item_index, resources)
 select n.column1, n.column2, n.column3, n.column4, n.column7, n.column8, n.column9, n.column10, n.column11, n.column12,
     nullif(n.column13, ''), nullif(n.column14, ''), nullif(n.column15, ''), nullif(n.column16, ''),
     nullif(n.column17, ''), nullif(n.column18, ''), nullif(n.column19, ''), nullif(n.column20, ''),
     nullif(n.column21, ''), nullif(n.column22, ''), nullif(n.column23, ''), nullif(n.column24, ''), n.column25,
-    nullif(n.column26, ''), nullif(n.column27, ''), nullif(n.column28, '')
+    nullif(n.column26, ''), nullif(n.column27, ''), nullif(n.column28, ''), nullif(n.column29, '')
 from (values /*rows*/) as n where n.column1 <> ''
 
 -- name: update_runs
@@ -52,7 +52,8 @@ where run.id = n.column1 and run.epoch = n.column2 and run.state = n.column3
 -- The next attempt of a task that waited; a row that waits has no output, start or end.
 update task set
     state = 'running', attempt = n.column5 + 1, executor = n.column6, decision = n.column7, holder = n.column8,
-    dispatched_at = n.column9, seq = n.column10, reason = null, retry_at = null, poll_key = null, labels = null
+    dispatched_at = n.column9, seq = n.column10, reason = null, retry_at = null, poll_key = null, labels = null,
+    resources = null
 from (values /*rows*/) as n
 where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column2
     and task.state = n.column4 and task.attempt = n.column5
@@ -73,7 +74,7 @@ update task set
     decision = nullif(n.column16, ''), labels = nullif(n.column17, ''), poll_key = nullif(n.column18, ''),
     holder = nullif(n.column19, ''), output = nullif(n.column20, ''), error = nullif(n.column21, ''),
     dispatched_at = nullif(n.column22, ''), started_at = nullif(n.column23, ''), finished_at = nullif(n.column24, ''),
-    seq = n.column25, memo = nullif(n.column26, ''), lease_until = null, lease_boot = null
+    seq = n.column25, memo = nullif(n.column26, ''), resources = nullif(n.column29, ''), lease_until = null, lease_boot = null
 from (values /*rows*/) as n
 where task.run_id = n.column1 and task.pos = n.column3 and task.epoch = n.column2
     and task.state = n.column5 and task.attempt = n.column6

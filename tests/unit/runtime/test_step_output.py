@@ -5,8 +5,8 @@ from __future__ import annotations
 from unit.wire.network import step
 
 from turnout.runtime.log_buffer import LogSettings
+from turnout.runtime.step_output import MAX_PROGRESS, StepOutput, progress_in
 from turnout.wire.step_codec import event_of
-from turnout.worker.step_output import MAX_PROGRESS, StepOutput, progress_in
 
 ONE, OTHER = event_of(step("a.1")), event_of(step("b.1", shadow=True))
 KEY, OTHER_KEY = ("a", 1, False), ("b", 1, True)

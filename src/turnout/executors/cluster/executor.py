@@ -1,0 +1,117 @@
+"""Sends attempts to the supervisor of a cluster and brings their results back: a hub whose only worker it is."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from turnout.contracts.executor import Work
+from turnout.executors.cluster.job_step import step_of_job
+from turnout.executors.cluster.router import Backend, ClusterRouter
+from turnout.executors.workers.executor import WorkersExecutor
+from turnout.executors.workers.settings import HubSettings
+from turnout.model.durations import Duration, seconds
+from turnout.model.reasons import CLUSTER_UNAVAILABLE
+from turnout.model.resources import Resources, lacking
+from turnout.model.spec import TaskSpec
+from turnout.model.values import MAX_BYTES
+from turnout.runtime.importable import MAIN, unlocatable
+from turnout.wire.documents import Step
+
+log = logging.getLogger("turnout.cluster")
+
+MESSAGE_SLACK = 4
+"""Bytes of a message, at most, per byte of one output."""
+
+
+class ClusterExecutor(WorkersExecutor):
+    """Runs Python bodies on the nodes of a cluster. Its attempts outlive this process: the supervisor in the cluster
+    has them, and every orchestrator that reaches it."""
+
+    kinds: frozenset[str] = frozenset({"python"})
+    isolates: bool = True
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        name: str,
+        heartbeat: Duration,
+        lease: Duration,
+        scales: bool = False,
+        max_output_bytes: int = MAX_BYTES,
+    ) -> None:
+        self._backend = backend
+        self._scales = scales
+        self._max_output_bytes = max_output_bytes
+        self.figures: dict[str, Any] = {}
+        """The resources of the cluster, as its supervisor reported them last."""
+        settings = HubSettings(
+            heartbeat=seconds(heartbeat, f"heartbeat of executor {name!r}"),
+            lease=seconds(lease, f"lease of executor {name!r}"),
+            max_message_bytes=max(HubSettings().max_message_bytes, MESSAGE_SLACK * max_output_bytes),
+        )
+        router = partial(ClusterRouter, backend, self._holder_changed, self._keep_figures)
+        super().__init__(settings, name=name, max_output_bytes=max_output_bytes, router=router)
+
+    def refuses(self, task: TaskSpec) -> str | None:
+        """Returns why this task can never run there, judged by its name; None if it may."""
+        module, _, qualname = task.body.ref.partition(":")
+        if module == MAIN:
+            return (
+                f"{qualname} is defined in the program's main module, which no other machine has: move it to a module"
+            )
+        return unlocatable(module, qualname)
+
+    def fits(self, resources: Resources) -> str | None:
+        """Returns why no node can give these resources, naming what the nearest has; None if one can, if the cluster
+        adds nodes by itself, and while it was not reached yet."""
+        nodes: list[dict[str, float]] = self.figures.get("nodes", [])
+        if self._scales or not nodes:
+            return None
+        asked = resources.amounts()
+        there = [self._backend.amounts(node) for node in nodes]
+
+        def shortfall(node: dict[str, float]) -> float:
+            return sum(max(0.0, 1.0 - node.get(name, 0.0) / amount) for name, amount in asked.items() if amount)
+
+        nearest = min(there, key=shortfall)
+        return lacking(resources, nearest, "the nearest node")
+
+    def selector(
+        self,
+        task: TaskSpec,
+        labels: Mapping[str, str] | None,
+        exclusive: bool = False,
+        others: Sequence[TaskSpec] = (),
+    ) -> str:
+        # Every attempt has a process of its own there, so none needs the whole cluster for itself.
+        return super().selector(task, labels, exclusive=False, others=others)
+
+    def wait_reason(self, selector: str) -> str:
+        return super().wait_reason(selector) if self.listening else CLUSTER_UNAVAILABLE
+
+    async def stop(self, timeout: float) -> None:
+        """Leaves the cluster, which keeps what it has: the results go to the owners of their runs."""
+        await super().stop(timeout)
+        if isinstance(self.router, ClusterRouter):
+            await self.router.closed()
+
+    def _step_of(self, work: Work, token: str) -> Step:
+        return step_of_job(work, token, self._resources_of(work), self._max_output_bytes)
+
+    def _resources_of(self, work: Work) -> dict[str, float]:
+        """Returns what the attempt asks of its node, by the cluster's own names."""
+        asked = {} if work.resources is None else work.resources.amounts()
+        return self._backend.named(asked)
+
+    def _keep_figures(self, figures: dict[str, Any] | None) -> None:
+        if figures:
+            self.figures = figures
+
+    def _holder_changed(self, before: str, after: str) -> None:
+        log.warning("the supervisor of executor %s was restarted: what it had is lost", self.name)
+        self.holders_died([before])
+        self.background.spawn(self.membership.end_session(before))

@@ -1,0 +1,1 @@
+"""Runs attempts on a Dask cluster. The package ``distributed`` is imported by the modules that use it only."""

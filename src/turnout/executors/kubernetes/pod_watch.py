@@ -1,0 +1,89 @@
+"""Follows the Jobs and Pods of an executor: lists them, and watches the Pods from there on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from turnout.executors.kubernetes.api import JOBS, OPENED, PODS, ApiError, ClusterApi
+from turnout.executors.kubernetes.watch_state import Failure, List, WatchState
+from turnout.rate_limited_log import RateLimitedLog
+
+log = logging.getLogger("turnout.kubernetes")
+
+BOOKMARK = "BOOKMARK"
+Json = dict[str, Any]
+Listed = Callable[[Sequence[Json], Sequence[Json], float], None]
+"""Takes all Jobs, all Pods, and when they were asked for, by the monotonic clock."""
+Changed = Callable[[str, Json], None]
+"""Takes the kind of a change (``ADDED``, ``MODIFIED``, ``DELETED``) and the Pod."""
+
+
+class PodWatch:
+    """One watch, on one event loop, for as long as ``run`` runs."""
+
+    def __init__(
+        self,
+        api: ClusterApi,
+        selector: str,
+        *,
+        listed: Listed,
+        changed: Changed,
+        synced: Callable[[bool], None],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._api = api
+        self._selector = selector
+        self._listed = listed
+        self._changed = changed
+        self._synced = synced
+        self._sleep = sleep
+        self._log = RateLimitedLog(log)
+        self.state = WatchState()
+
+    async def run(self) -> None:
+        """Never returns; failures are retried for ever."""
+        while True:
+            step = self.state.next()
+            if step.delay:
+                await self._sleep(step.delay * random.uniform(0.8, 1.2))
+            try:
+                if isinstance(step, List):
+                    await self._list()
+                else:
+                    await self._watch(step.version)
+                    self.state.ended()
+            except ApiError as error:
+                self._failed(error.failure)
+            except Exception as error:
+                log.exception("the watch of Pods failed and will be continued")
+                self._failed(Failure(None, str(error)))
+            self._synced(self.state.in_sync)
+
+    async def _list(self) -> None:
+        # The Pods come second: what happens to them while the Jobs are read is not missed.
+        asked = time.monotonic()
+        jobs, _ = await self._api.list(JOBS, self._selector)
+        pods, version = await self._api.list(PODS, self._selector)
+        self._listed(jobs, pods, asked)
+        self.state.listed(version)
+        self._log.recovered("the API server at %s answers again", self._api.server)
+
+    async def _watch(self, version: str) -> None:
+        async for kind, pod in self._api.watch(PODS, self._selector, version):
+            was_in_sync = self.state.in_sync
+            self.state.saw(kind, pod)
+            if not was_in_sync:
+                self._log.recovered("the API server at %s answers again", self._api.server)
+                self._synced(True)
+            if kind not in (OPENED, BOOKMARK):
+                self._changed(kind, pod)
+
+    def _failed(self, failure: Failure) -> None:
+        self.state.failed(failure)
+        if self.state.failure is not None:
+            self._log.failure("the API server at %s: %s", self._api.server, failure.message)

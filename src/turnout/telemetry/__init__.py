@@ -1,0 +1,1 @@
+"""Traces and metrics for OpenTelemetry; only the modules of the export need the packages of the extra ``otel``."""

@@ -1,0 +1,47 @@
+"""The pages about clusters tell the truth: their modules run on a real cluster, as the pages show it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.kit.sites import ROOT, SITES
+
+pytestmark = pytest.mark.timeout(280)
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_the_example_of_the_page_runs_on_a_cluster(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = SITES[name]
+    if (missing := kind.missing()) is not None:
+        print(missing)
+        pytest.skip(missing)
+    page = (ROOT / f"docs/how-to/{name}.md").read_text()
+    (module,) = re.findall(r"^Put this into `(\w+)\.py`", page, re.MULTILINE)
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (call, shown) = re.findall(r"runner\.run\((.*?)\)\n('.*?')\n", page)[0]
+    (tmp_path / f"{module}.py").write_text(code)
+    program = (
+        f"import sys\nfrom {module} import *\n\n"
+        f"with runner_on('sqlite:///runs.db', sys.argv[1]) as runner:\n    print(repr(runner.run({call})))\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{ROOT / 'src'}")
+    site = kind(tmp_path)
+    try:
+        site.start()
+        done = subprocess.run(
+            [sys.executable, "-c", program, site.address],
+            cwd=tmp_path,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+    finally:
+        site.close()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == shown

@@ -1,0 +1,339 @@
+"""Attempts in an emulated Kubernetes cluster: what goes wrong with the API server, with pods and with keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import executor_flows as flows
+from tests.kit.cluster_emulator import CONTAINER, PYTHON, ClusterEmulator
+from tests.kit.cluster_state import Json
+from tests.kit.kubernetes_access import runner_options, write_access
+from tests.kit.waiting import until
+from turnout import Runner
+from turnout.dispatcher import RoutingConfig, RoutingRule
+from turnout.errors import InvalidSetting
+from turnout.executors.kubernetes.executor import KubernetesExecutor
+from turnout.executors.kubernetes.settings import KubernetesSettings
+from turnout.executors.workers.attempt_workers import AttemptWorker, AttemptWorkers
+from turnout.model.states import RunState
+from turnout.wire.messages import Hello
+
+WAIT = 120.0
+ROOT = Path(__file__).parents[2]
+EVERYTHING = RoutingConfig("default", (RoutingRule("**", "kubernetes"),))
+UNSCHEDULED = {
+    "phase": "Pending",
+    "conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}],
+}
+
+
+class Site:
+    """A cluster, and the Runner that uses it."""
+
+    def __init__(self, cluster: ClusterEmulator, runner: Runner) -> None:
+        self.cluster = cluster
+        self.server = cluster.server
+        self.runner = runner
+
+    @property
+    def executor(self) -> KubernetesExecutor:
+        found = self.runner._core.dispatcher.executors["kubernetes"]  # type: ignore[union-attr]
+        assert isinstance(found, KubernetesExecutor)
+        return found
+
+    def pod(self) -> str:
+        return until(lambda: list(self.cluster.processes), "no container was started")[-1]
+
+    def started(self) -> int:
+        return len(self.cluster.processes)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[ClusterEmulator]:
+    with ClusterEmulator(tmp_path, path=str(ROOT)) as emulator:
+        write_access(tmp_path, emulator.server.url)
+        yield emulator
+
+
+@contextmanager
+def site_of(cluster: ClusterEmulator, **options: Any) -> Iterator[Site]:
+    given = runner_options(cluster.folder, heartbeat=0.5, lease=5.0, **options)
+    url = f"sqlite:///{cluster.folder}/runs.db"
+    with Runner(url, workflows=flows.FLOWS, routing=EVERYTHING, config=False, handle_sigterm=False, **given) as runner:
+        yield Site(cluster, runner)
+
+
+@pytest.fixture
+def site(cluster: ClusterEmulator) -> Iterator[Site]:
+    with site_of(cluster) as found:
+        yield found
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> dict[str, str]:
+    return {"path": str(tmp_path / "notes"), "go": str(tmp_path / "go")}
+
+
+def begun(held: dict[str, str]) -> int:
+    path = Path(held["path"])
+    return path.read_text().count("begun") if path.exists() else 0
+
+
+# -- the API server --------------------------------------------------------------------------------------------------
+def test_a_creation_whose_answer_is_lost_is_not_made_twice(site: Site) -> None:
+    site.server.fail("POST", "jobs", 500, after=True)
+    site.server.fail("POST", "secrets", 0, after=True)
+    assert site.runner.submit(flows.deferred).result(WAIT) == [0, 1]
+    assert site.server.count("POST", "jobs", 409) == 1 and site.server.count("POST", "secrets", 409) == 1
+    made = [name for kind, name in site.cluster.state.created if kind == "jobs"]
+    assert len(made) == len(set(made)) == site.started() == 3, "one Job for each of three attempts"
+
+
+def test_a_busy_server_is_asked_again_when_it_says(site: Site) -> None:
+    site.server.fail("POST", "jobs", 429, times=2, retry_after="1")
+    site.server.fail("POST", "secrets", 503)
+    run = site.runner.submit(flows.retried)
+    assert run.result(WAIT) == 3
+    assert site.server.count("POST", "jobs", 429) == 2
+
+
+def test_a_server_that_fails_at_the_start_delays_tasks_and_says_why(cluster: ClusterEmulator) -> None:
+    cluster.server.fail("GET", "jobs", 500, times=6)
+    with site_of(cluster) as site:
+        run = site.runner.submit(flows.deferred)
+        assert run.result(WAIT) == [0, 1]
+    assert cluster.server.count("GET", "jobs", 500) == 6
+
+
+@pytest.mark.parametrize("fault", ["dropped", "compacted", "error event", "500", "429"])
+def test_a_watch_that_breaks_misses_nothing(site: Site, held: dict[str, str], fault: str) -> None:
+    run = site.runner.submit(flows.holding, **held)
+    pod = site.pod()
+    until(lambda: begun(held) == 1)
+    match fault:
+        case "compacted":
+            site.cluster.state.compact()
+        case "error event":
+            site.server.fail("WATCH", "pods", 410, in_stream=True)
+        case "500" | "429":
+            site.server.fail("WATCH", "pods", int(fault), times=2)
+        case _:
+            pass
+    site.server.drop_watches()
+    site.cluster.lose_node(pod)
+    until(lambda: begun(held) == 2, "the loss of the node was not noticed")
+    Path(held["go"]).touch()
+    assert run.wait(WAIT) is RunState.COMPLETED
+    assert [each.outcome for each in run.attempts()] == ["lost", "completed"]
+    assert "its node" in (run.attempts()[0].error or "")
+
+
+def test_a_server_that_forbids_jobs_makes_tasks_wait_with_its_words(site: Site) -> None:
+    site.server.fail("POST", "jobs", 403, times=1000)
+    run = site.runner.submit(flows.deferred)
+    until(lambda: "cluster_unavailable" in (run.tasks()[0].reason or "") or "breaker" in (run.tasks()[0].reason or ""))
+    with site.cluster.state.changed:
+        site.server.faults.clear()
+    assert run.wait(WAIT) is RunState.COMPLETED
+
+
+def test_a_job_that_the_server_finds_invalid_fails_its_task(site: Site) -> None:
+    site.server.fail("POST", "jobs", 422)
+    run = site.runner.submit(flows.deferred)
+    assert run.wait(WAIT) is RunState.FAILED
+    assert "its Job was not created" in str(run.tasks()[0].error)
+
+
+# -- pods ------------------------------------------------------------------------------------------------------------
+def waiting(reason: str, message: str) -> Json:
+    state = {"waiting": {"reason": reason, "message": message}}
+    return {"phase": "Pending", "containerStatuses": [{"name": CONTAINER, "state": state}]}
+
+
+def test_a_pod_that_no_node_takes_shows_why_and_its_task_runs_when_there_is_one(cluster: ClusterEmulator) -> None:
+    cluster.kubelet = lambda pod: UNSCHEDULED
+    with site_of(cluster, start_timeout=1.0) as site:
+        run = site.runner.submit(flows.success, "Ada")
+        reason = until(lambda: run.tasks()[0].reason)
+        assert reason == "pod_unschedulable: 0/3 nodes are available"
+        assert any("0/3 nodes" in line.text for line in run.logs()), "the log has it while the pod waits"
+        cluster.kubelet = lambda pod: None
+        assert run.wait(WAIT) is RunState.COMPLETED
+        assert not [each for each in run.attempts() if each.outcome not in ("returned", "completed")]
+
+
+def test_an_image_that_cannot_be_pulled_fails_the_attempt(cluster: ClusterEmulator) -> None:
+    cluster.kubelet = lambda pod: waiting("ErrImagePull", "shop:2 not found")
+    with site_of(cluster, image_pull_timeout=0.5) as site:
+        run = site.runner.submit(flows.success, "Ada")
+        assert run.wait(WAIT) is RunState.FAILED
+        assert "ErrImagePull: shop:2 not found" in str(run.tasks()[0].error)
+        until(lambda: not cluster.jobs(), "its Job is not removed")
+
+
+def failing(**status: Any) -> Callable[[Json], Json | None]:
+    """The first pod has this status, and later ones run."""
+    seen: list[str] = []
+
+    def kubelet(pod: Json) -> Json | None:
+        seen.append(pod["metadata"]["name"])
+        return {"phase": "Failed", **status} if pod["metadata"]["name"] == seen[0] else None
+
+    return kubelet
+
+
+def test_a_pod_that_runs_and_never_reaches_the_hub_is_answered_in_time(cluster: ClusterEmulator) -> None:
+    running = {"name": CONTAINER, "state": {"running": {"startedAt": "now"}}}
+    cluster.kubelet = lambda pod: {"phase": "Running", "containerStatuses": [running]}
+    with site_of(cluster, start_timeout=0.5) as site:
+        run = site.runner.submit(flows.success, "Ada")
+        until(lambda: "pod_not_connected" in (run.tasks()[0].reason or ""))
+        cluster.kubelet = lambda pod: None
+        assert run.wait(WAIT) is RunState.COMPLETED
+
+
+def test_a_pod_that_is_evicted_before_it_starts_costs_no_attempt(cluster: ClusterEmulator) -> None:
+    cluster.kubelet = failing(reason="Evicted", message="low on memory")
+    with site_of(cluster) as site:
+        run = site.runner.submit(flows.success, "Ada")
+        assert run.wait(WAIT) is RunState.COMPLETED
+        assert "evicted" in (run.attempts()[0].error or run.attempts()[0].reason or "")
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "words"),
+    [
+        ({"reason": "DeadlineExceeded"}, "timed_out", "the deadline of its pod has passed"),
+        (
+            {
+                "containerStatuses": [
+                    {"name": CONTAINER, "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}
+                ]
+            },
+            "crashed",
+            "out of memory",
+        ),
+        ({"reason": "Evicted", "message": "low on disk"}, "lost", "low on disk"),
+    ],
+)
+def test_the_end_of_a_running_pod_is_the_end_of_its_attempt(
+    site: Site, held: dict[str, str], status: Json, outcome: str, words: str
+) -> None:
+    run = site.runner.submit(flows.holding, **held)
+    pod = site.pod()
+    until(lambda: begun(held) == 1)
+    site.cluster.processes[pod].kill()
+    site.cluster.set_status(pod, {"phase": "Failed", **status})
+    Path(held["go"]).touch()
+    run.wait(WAIT)
+    first = run.attempts()[0]
+    assert (first.outcome, words in (first.error or "")) == (outcome, True)
+
+
+def test_a_run_that_is_cancelled_while_its_pod_waits_leaves_no_job(cluster: ClusterEmulator) -> None:
+    cluster.kubelet = lambda pod: UNSCHEDULED
+    with site_of(cluster) as site:
+        run = site.runner.submit(flows.success, "Ada")
+        until(cluster.pods)
+        run.cancel("not needed")
+        assert run.wait(WAIT) is RunState.CANCELLED
+        until(lambda: not cluster.jobs() and not cluster.pods() and not cluster.state.all("secrets"))
+
+
+def test_a_job_that_no_run_waits_for_is_removed(cluster: ClusterEmulator, held: dict[str, str]) -> None:
+    cluster.kubelet = lambda pod: UNSCHEDULED
+    with site_of(cluster) as site:
+        site.runner.submit(flows.holding, **held)
+        until(cluster.pods)
+    (cluster.folder / "runs.db").unlink()
+    for more in cluster.folder.glob("runs.db-*"):
+        more.unlink()
+    with site_of(cluster, start_timeout=0.5):
+        until(lambda: not cluster.jobs(), "the Job of a database that is gone stays")
+
+
+# -- the page --------------------------------------------------------------------------------------------------------
+def test_the_configuration_of_the_page_runs_its_tasks_in_the_cluster(cluster: ClusterEmulator) -> None:
+    text = (ROOT / "docs/how-to/kubernetes.md").read_text()
+    block = re.search(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert block is not None
+    template = ROOT / "deploy/kubernetes/pod-template.yaml"
+    here = {
+        "tcp://0.0.0.0:5890": "tcp://127.0.0.1:0",
+        'advertise = "tcp://turnout-hub.turnout.svc:5890"': "",
+        'namespace = "turnout"': f'kubeconfig = "{cluster.folder}/kubeconfig"\ncommand = {list(PYTHON)!r}',
+        '"pod-template.yaml"': f'"{template}"',
+        "*::ml::**": "**",
+        "*::ml::*::train*": "**::greet",
+    }
+    toml = block[1]
+    for theirs, mine in here.items():
+        assert theirs in toml, theirs
+        toml = toml.replace(theirs, mine)
+    file = cluster.folder / "turnout.toml"
+    file.write_text(toml)
+    url = f"sqlite:///{cluster.folder}/page.db"
+    with Runner(url, workflows=[flows.success], config=str(file), handle_sigterm=False) as runner:
+        assert runner.submit(flows.success, "Ada").result(WAIT) == 6.0
+    images = {pod["metadata"]["name"].split("-")[1]: pod["spec"]["containers"][0]["image"] for pod in cluster.pods()}
+    assert images == {"greet": "registry.example.com/shop-gpu:1", "count": "registry.example.com/shop:1"}
+
+
+# -- keys ------------------------------------------------------------------------------------------------------------
+def test_the_key_of_an_attempt_is_forgotten_with_it_and_its_secret_is_nowhere_else(site: Site) -> None:
+    secrets: list[str] = []
+    create = site.cluster.state.create
+
+    def spy(plural: str, item: Json) -> Json:
+        if plural == "secrets":
+            secrets.extend(item["stringData"].values())
+        return create(plural, item)
+
+    site.cluster.state.create = spy  # type: ignore[method-assign]
+    run = site.runner.submit(flows.deferred)
+    assert run.result(WAIT) == [0, 1]
+    until(lambda: not site.executor._hub.attempt_workers, "keys of attempts that have ended are admitted")
+    assert len(secrets) == 3
+    seen = [str(site.cluster.jobs()), str(site.cluster.pods()), *(line.text for line in run.logs())]
+    seen += [site.cluster.log_of(pod) for pod in site.cluster.processes]
+    assert not [secret for secret in secrets for text in seen if secret in text]
+
+
+def hello(worker_id: str) -> Hello:
+    return Hello(versions=("1.0",), worker_id=worker_id, seq=1, codecs=("json",), credits=1, handlers=())
+
+
+@given(st.sampled_from("ab"), st.sampled_from("ABC"))
+def test_a_key_admits_its_own_worker_and_no_other(worker: str, key: str) -> None:
+    workers = AttemptWorkers()
+    workers.expect(AttemptWorker("a", "A"))
+    workers.expect(AttemptWorker("b", "B"))
+    assert workers.concerns(key, hello(worker))
+    assert (workers.refusal(key, hello(worker)) is None) == (worker.upper() == key)
+    workers.forget("a")
+    assert not workers.admits("A") and workers.admits("B")
+
+
+def test_keys_that_may_still_become_known_are_told_from_strangers() -> None:
+    workers = AttemptWorkers()
+    assert workers.complete
+    workers.await_list("kubernetes")
+    assert not workers.complete
+    workers.listed("kubernetes")
+    assert workers.complete
+
+
+def test_an_executor_without_a_hub_with_keys_is_refused(tmp_path: Path) -> None:
+    executor = KubernetesExecutor(KubernetesSettings(image="x"))
+    options: dict[str, Any] = {"config": False, "workflows": [], "handle_sigterm": False}
+    for hub in (None, "tcp://127.0.0.1:0"):
+        with pytest.raises(InvalidSetting, match="need a hub with keys"):
+            Runner(f"sqlite:///{tmp_path}/x.db", executors={"kubernetes": executor}, hub=hub, **options)

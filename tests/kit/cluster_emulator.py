@@ -1,0 +1,213 @@
+"""A cluster for tests: an API server, and a Job controller that starts containers as processes of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.kit.cluster_server import ClusterServer
+from tests.kit.cluster_state import ClusterState, Conflict, Json
+from tests.kit.forked import Forked
+
+SOURCES = Path(__file__).parents[2] / "src"
+CONTAINER = "turnout"
+PYTHON = ("python", "-m", "turnout")
+"""The command of images that have nothing but Turnout."""
+
+Kubelet = Callable[[Json], Json | None]
+"""What becomes of a pod: its status, or None: its container is started."""
+
+
+class ClusterEmulator:
+    """Runs pods whose command begins with ``python`` as real processes, with the environment and Secret of the pod.
+    ``state``: the objects of a real API server, in place of an emulated one."""
+
+    def __init__(self, folder: Path, *, path: str = "", kubelet: Kubelet = lambda pod: None, state: Any = None) -> None:
+        emulated = ClusterState()
+        self.state: ClusterState = state or emulated
+        self.server = ClusterServer(emulated)
+        self.kubelet = kubelet
+        self.folder = folder
+        self.path = path
+        """What pods may import from, besides Turnout."""
+        self.processes: dict[str, Forked] = {}
+        """By pod."""
+        self._kills: dict[str, float] = {}
+        self._handled: set[str] = set()
+        """Jobs that have had their pod."""
+        self._stopped = threading.Event()
+        self._controller = threading.Thread(target=self._control, daemon=True)
+
+    def __enter__(self) -> ClusterEmulator:
+        self.server.start()
+        self._controller.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        with self.state.changed:
+            self.state.changed.notify_all()
+        self._controller.join(10)
+        for process in self.processes.values():
+            process.kill()
+            process.wait(10)
+        self.server.stop()
+
+    # -- for tests --------------------------------------------------------------------------------------------------
+    def pods(self) -> list[Json]:
+        return self.state.all("pods")
+
+    def jobs(self) -> list[Json]:
+        return self.state.all("jobs")
+
+    def running(self) -> list[Forked]:
+        return [process for process in self.processes.values() if process.poll() is None]
+
+    def set_status(self, pod: str, status: Json) -> None:
+        self.state.update("pods", pod, lambda item: item.__setitem__("status", status))
+
+    def lose_node(self, pod: str) -> None:
+        """The node is gone, with the process: after a while the cluster says so."""
+        self.processes[pod].kill()
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"}
+        self.set_status(pod, {"phase": "Failed", "reason": "NodeLost", "conditions": [condition]})
+
+    def log_of(self, pod: str) -> str:
+        return (self.folder / f"{pod}.log").read_text(errors="replace")
+
+    # -- the controller ---------------------------------------------------------------------------------------------
+    def _control(self) -> None:
+        while not self._stopped.is_set():
+            with self.state.changed:
+                before = self.state.version
+            self._create_pods()
+            self._collect_garbage()
+            self._start_containers()
+            self._look_at_processes()
+            with self.state.changed:
+                if self.state.version == before:
+                    self.state.changed.wait(self.state.interval)
+
+    def _create_pods(self) -> None:
+        for job in self.jobs():
+            name = job["metadata"]["name"]
+            if name in self._handled:
+                continue
+            self._handled.add(name)
+            template = job["spec"]["template"]
+            assert template["spec"]["restartPolicy"] == "Never" and job["spec"]["backoffLimit"] == 0
+            owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job["metadata"]["uid"]}
+            metadata = {**template["metadata"], "name": f"{name}-x", "ownerReferences": [owner]}
+            with contextlib.suppress(Conflict):
+                self.state.create("pods", {"metadata": metadata, "spec": template["spec"], "status": _pending()})
+
+    def _collect_garbage(self) -> None:
+        jobs = {job["metadata"]["uid"]: job for job in self.jobs()}
+        now = time.monotonic()
+        for pod in self.pods():
+            name = pod["metadata"]["name"]
+            if _owner(pod) in jobs:
+                continue
+            process = self.processes.get(name)
+            if process is None or process.poll() is not None:
+                self.state.remove("pods", name)
+            elif name not in self._kills:
+                self._kills[name] = now + pod["spec"]["terminationGracePeriodSeconds"]
+                process.terminate()
+            elif now >= self._kills[name]:
+                process.kill()
+        for secret in self.state.all("secrets"):
+            if _owner(secret) not in jobs:
+                self.state.remove("secrets", secret["metadata"]["name"])
+
+    def _start_containers(self) -> None:
+        for pod in self.pods():
+            name = pod["metadata"]["name"]
+            if pod["status"].get("phase") != "Pending" or name in self.processes or name in self._kills:
+                continue
+            status = self.kubelet(pod)
+            if status is not None:
+                if pod["status"] != status:
+                    self.set_status(name, status)
+                continue
+            environment = self._environment(pod)
+            if environment is None:
+                waiting = {"reason": "CreateContainerConfigError", "message": "secret not found"}
+                if not pod["status"].get("containerStatuses"):
+                    self.set_status(name, {"phase": "Pending", "containerStatuses": [_status(waiting=waiting)]})
+                continue
+            command = _container(pod)["command"]
+            assert tuple(command[: len(PYTHON)]) == PYTHON, command
+            with (self.folder / f"{name}.log").open("wb") as log:
+                self.processes[name] = Forked(
+                    command[1:], cwd=self.folder, env=environment, stdout=log, stderr=subprocess.STDOUT
+                )
+            running = _status(running={"startedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+            self.set_status(name, {"phase": "Running", "containerStatuses": [running]})
+
+    def _environment(self, pod: Json) -> dict[str, str] | None:
+        """The variables of the container; None while its Secret is not there."""
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("TURNOUT_")}
+        found = {**inherited, "PYTHONPATH": os.pathsep.join(filter(None, [str(SOURCES), self.path]))}
+        for variable in _container(pod).get("env", []):
+            if "valueFrom" not in variable:
+                found[variable["name"]] = variable["value"]
+                continue
+            reference = variable["valueFrom"]["secretKeyRef"]
+            secret = self.state.get("secrets", reference["name"])
+            if secret is None:
+                return None
+            found[variable["name"]] = secret["stringData"][reference["key"]]
+        return found
+
+    def _look_at_processes(self) -> None:
+        for name, process in list(self.processes.items()):
+            pod = self.state.get("pods", name)
+            code = process.poll()
+            if pod is None or code is None or pod["status"].get("phase") != "Running":
+                continue
+            code = 128 - code if code < 0 else code
+            ended = {"exitCode": code, "reason": "Completed" if code == 0 else "Error"}
+            phase = "Succeeded" if code == 0 else "Failed"
+            self.set_status(name, {"phase": phase, "containerStatuses": [_status(terminated=ended)]})
+
+
+def _pending() -> Json:
+    return {"phase": "Pending"}
+
+
+def _status(**state: Json) -> Json:
+    """All that a real API server asks for in the status of a container."""
+    return {
+        "name": CONTAINER,
+        "image": "turnout:test",
+        "imageID": "",
+        "ready": "running" in state,
+        "restartCount": 0,
+        "state": state,
+    }
+
+
+def _owner(item: Mapping[str, Any]) -> str:
+    return item["metadata"]["ownerReferences"][0]["uid"]
+
+
+def _container(pod: Json) -> Json:
+    return next(each for each in pod["spec"]["containers"] if each["name"] == CONTAINER)
+
+
+@contextlib.contextmanager
+def frozen(process: Forked) -> Iterator[None]:
+    """A process that does not run for a while."""
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process.pid, signal.SIGCONT)

@@ -1,0 +1,243 @@
+"""The supervisor of a cluster, between hubs without sockets and nodes that the test plays itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from turnout.executors.cluster.supervisor import Supervisor
+from turnout.model.events import ExecutionResult
+from turnout.wire.documents import Step, StepMetadata, StepResult
+from turnout.wire.handshake import HubFacts
+from turnout.wire.hub_events import Event, HelloReceived, ResultsReceived, StartRequested
+from turnout.wire.hub_sessions import HubProtocol
+from turnout.wire.step_codec import event_of
+from turnout.wire.worker_entries import WorkerEntry
+
+NODE = "node-1"
+LEASE_MS = 60_000
+
+
+class Cluster:
+    """A host that only notes what it is asked for."""
+
+    def __init__(self, slots: int = 2) -> None:
+        self.launched: list[str] = []
+        self.recalled: list[str] = []
+        self._slots = slots
+
+    def launch(self, token: str, step: bytes, resources: Mapping[str, float]) -> None:
+        self.launched.append(token)
+
+    def recall(self, token: str) -> None:
+        self.recalled.append(token)
+
+    def slots(self) -> int:
+        return self._slots
+
+    def figures(self) -> dict[str, Any]:
+        return {}
+
+
+class Hub:
+    """A hub whose messages go to the supervisor, and back, whenever the test says so."""
+
+    def __init__(self, supervisor: Supervisor, name: str, lease_ms: int = LEASE_MS) -> None:
+        self._supervisor = supervisor
+        self._name = name
+        ids = iter(f"{name}-{number}" for number in range(1000))
+        self.protocol = HubProtocol(HubFacts(hub_id=name, lease_ms=lease_ms), lambda: next(ids))
+        self.events: list[Event] = []
+
+    async def send(self) -> None:
+        out, self.protocol.outbox = [frames for _, frames in self.protocol.outbox], []
+        await self._supervisor.exchange(self._name, out, 0.0)
+
+    async def pump(self) -> None:
+        for _ in range(4):
+            await self.send()
+            reply = await self._supervisor.exchange(self._name, (), 0.001)
+            for frames in reply["frames"]:
+                self.protocol.receive(self._name.encode(), frames, time.monotonic())
+            events, self.protocol.events = self.protocol.events, []
+            self.events += events
+            for event in events:
+                if isinstance(event, HelloReceived):
+                    self.protocol.welcome(event.worker)
+
+    @property
+    def worker(self) -> WorkerEntry:
+        (worker,) = self.protocol.workers.values()
+        return worker
+
+    async def give(self, *steps: Step) -> None:
+        self.protocol.give(self.worker, list(steps), time.monotonic(), set())
+        await self.pump()
+
+    def results(self) -> list[StepResult]:
+        return [result for each in self.events if isinstance(each, ResultsReceived) for result in each.results]
+
+
+def step(token: str, *, once: bool = False) -> Step:
+    metadata = StepMetadata(token=f"{token}:1", confirm_start=once)
+    return Step(step_id=token, task_id="run", step_name="step", handler_class="turnout.job", metadata=metadata)
+
+
+def done(of: Step) -> bytes:
+    return msgspec.json.encode(ExecutionResult.success(event_of(of), 7))
+
+
+def played(play: Callable[[Supervisor, Cluster, Hub], Any]) -> None:
+    async def main() -> None:
+        cluster = Cluster()
+        supervisor = Supervisor(cluster, name="test")
+        hub = Hub(supervisor, "hub")
+        await hub.pump()
+        await play(supervisor, cluster, hub)
+
+    asyncio.run(main())
+
+
+def test_a_step_is_launched_once_and_its_result_stays_until_it_is_acknowledged() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        one = step("a")
+        await hub.give(one)
+        await hub.give(one)
+        assert cluster.launched == ["a:1"]
+        assert await supervisor.begin("a:1", NODE)
+        supervisor.finish("a:1", done(one))
+        await hub.pump()
+        assert [bytes(result.output) for result in hub.results()] == [b"7"]
+        hub.protocol.acknowledge(hub.worker, ["a:1"])
+        await hub.give(one)
+        assert cluster.launched == ["a:1"], "an acknowledged attempt was launched again"
+        assert await supervisor.begin("a:1", NODE) is None
+
+    played(play)
+
+
+def test_leave_to_begin_is_given_once() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        await hub.give(step("a"))
+        left = await supervisor.begin("a:1", NODE)
+        assert left is not None and 0 < left <= LEASE_MS / 1000
+        assert await supervisor.begin("a:1", "node-2") is None, "Dask moves a task when its worker dies"
+
+    played(play)
+
+
+def test_what_may_begin_once_waits_for_the_leave_of_its_hub() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        await hub.give(step("a", once=True))
+        asking = asyncio.ensure_future(supervisor.begin("a:1", NODE))
+        while not any(isinstance(each, StartRequested) for each in hub.events):
+            await hub.pump()
+        assert not asking.done()
+        hub.protocol.answer_start(hub.worker, ["a:1"], [])
+        await hub.pump()
+        assert await asking
+
+    played(play)
+
+
+def test_an_attempt_whose_node_is_lost_is_lost_if_it_had_begun_and_returned_if_not() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        await hub.give(step("a"), step("b"))
+        assert await supervisor.begin("a:1", NODE)
+        supervisor.node_gone(NODE, "it burned")
+        supervisor.lost("b:1", "it burned")
+        await hub.pump()
+        assert {each.token: each.metadata.outcome for each in hub.results()} == {"a:1": "lost", "b:1": "returned"}
+
+    played(play)
+
+
+def test_a_result_after_the_loss_of_its_node_changes_nothing() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        one = step("a")
+        await hub.give(one)
+        await supervisor.begin("a:1", NODE)
+        supervisor.node_gone(NODE, "it was slow")
+        supervisor.finish("a:1", done(one))
+        await hub.pump()
+        assert [each.metadata.outcome for each in hub.results()] == ["lost"]
+
+    played(play)
+
+
+def test_a_cancelled_step_that_has_not_begun_is_recalled_and_returned() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        await hub.give(step("a"))
+        hub.protocol.cancel(hub.worker, ["a:1"], "cancelled")
+        await hub.pump()
+        assert cluster.recalled == ["a:1"]
+        assert [each.metadata.outcome for each in hub.results()] == ["returned"]
+        assert await supervisor.begin("a:1", NODE) is None
+
+    played(play)
+
+
+def test_a_cancelled_step_that_has_begun_is_told_to_its_node() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        await hub.give(step("a"))
+        await supervisor.begin("a:1", NODE)
+        watching = asyncio.ensure_future(supervisor.watch("a:1", 60.0))
+        hub.protocol.cancel(hub.worker, ["a:1"], "cancelled")
+        await hub.pump()
+        assert await watching
+
+    played(play)
+
+
+def test_a_node_that_asks_another_incarnation_ends_its_body() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        assert await supervisor.watch("unknown:1", 60.0)
+        assert await supervisor.begin("unknown:1", NODE) is None
+
+    played(play)
+
+
+def test_nothing_begins_while_no_hub_is_in_contact() -> None:
+    async def main() -> None:
+        supervisor = Supervisor(Cluster(), name="test")
+        hub = Hub(supervisor, "hub", lease_ms=50)
+        await hub.pump()
+        await hub.give(step("a"))
+        await asyncio.sleep(0.06)
+        asking = asyncio.ensure_future(supervisor.begin("a:1", NODE))
+        await asyncio.sleep(0)
+        assert not asking.done()
+        asking.cancel()
+
+    asyncio.run(main())
+
+
+def test_another_hub_learns_of_what_a_hub_that_left_had_given() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        one = step("a")
+        await hub.give(one)
+        await supervisor.begin("a:1", NODE)
+        hub.protocol.close("stopping")
+        await hub.send()
+        other = Hub(supervisor, "other")
+        await other.pump()
+        (hello,) = [each for each in other.events if isinstance(each, HelloReceived)]
+        assert [held.token for held in hello.unknown] == ["a:1"]
+
+    played(play)
+
+
+def test_lines_that_come_twice_are_kept_once() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        await hub.give(step("a"))
+        await supervisor.begin("a:1", NODE)
+        supervisor.output("a:1", 0, [("stdout", "one"), ("stdout", "two")])
+        supervisor.output("a:1", 1, [("stdout", "two"), ("stdout", "three")])
+        held = supervisor._held_steps.table["a:1"]
+        assert [line.text for line in held.lines] == ["one", "two", "three"]
+
+    played(play)
