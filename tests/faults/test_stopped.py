@@ -6,6 +6,7 @@ import math
 import random
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,13 +73,19 @@ def sessions_of(children: Children, child: Child) -> list[tuple[str, float]]:
     return query(children.url, f"select id, lease_until from session where pid = {child.pid} and ended_at is null")
 
 
-def stop_past_its_lease(children: Children, stopped: Child, *, others: str) -> None:
-    """Stop it in the midst of its work, until others have ended everything; then let it go on, and come to itself."""
+def stop_past_its_lease(
+    children: Children, stopped: Child, *, others: str, relieve: Callable[[], object] | None = None
+) -> None:
+    """Stop it in the midst of its work, until others have ended everything; then let it go on, and come to itself.
+
+    ``relieve`` starts the others once it is stopped: two that work side by side need not share the work evenly."""
     begun = len(stamps(children))
     eventually("its bodies run", lambda: len([s for s in stamps(children)[begun:] if s.pid == stopped.pid]) > 5)
     time.sleep(random.random() * 0.05)  # any moment
     stop_between_commits(children.url, stopped)
     before = sessions_of(children, stopped)
+    if relieve is not None:
+        relieve()
     eventually(others, lambda: not open_runs(children.url))
     stopped.signal(signal.SIGCONT)
     eventually("it has a lease again", lambda: set(sessions_of(children, stopped)) - set(before))
@@ -88,11 +95,15 @@ def stop_past_its_lease(children: Children, stopped: Child, *, others: str) -> N
 @pytest.mark.parametrize("trial", range(TRIALS))
 def test_a_poller_begins_nothing_that_has_ended_while_it_was_stopped(children: Children, trial: int) -> None:
     given = {"workflow": "stamped", "seconds": SECONDS, "settings": SHORT, "polled": 1}
-    pollers = [children.start("poll", settings=SHORT, threads=4) for _ in range(2)]
-    for each in pollers:
-        each.wait_for("ready")
+    pollers: list[Child] = []
+
+    def start_poller() -> None:
+        pollers.append(children.start("poll", settings=SHORT, threads=4))
+        pollers[-1].wait_for("ready")
+
+    start_poller()
     owner = children.start("submit", runs=RUNS, **given)
-    stop_past_its_lease(children, pollers[0], others="the other poller has ended every run")
+    stop_past_its_lease(children, pollers[0], others="the other poller has ended every run", relieve=start_poller)
     owner.finished()
     pollers[1].kill()
     children.start("submit", runs=2, letter="s", **given).finished()
