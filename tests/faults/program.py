@@ -618,6 +618,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--hub", type=json.loads, default=None)
     parser.add_argument("--serves", default=None)
     parser.add_argument("--drives", type=int, default=1)
+    parser.add_argument("--gate", default=None, help="a file that must be there before the Runner starts")
     return parser.parse_args()
 
 
@@ -635,6 +636,10 @@ def main() -> None:
     if options.mode == "poll":
         return poll(options)
     settings = EngineSettings(**options.settings, limits=Limits(losses=options.losses))
+    if options.gate:
+        say("imported")
+        while not os.path.exists(options.gate):
+            time.sleep(0.005)
     hub = None
     if options.hub is not None:
         from remote_flows import REMOTE

@@ -98,8 +98,10 @@ def test_what_may_begin_once_is_not_given_up_while_its_worker_lives(scene: Scene
     scene.each_began_once(PAYING)
 
 
-def test_what_workers_hold_goes_on_under_another_hub_that_they_had_not_joined(scene: Scene) -> None:
-    """Its own orchestrator, and its session in the database, are over before the workers find the other hub."""
+def test_what_workers_hold_goes_on_under_another_hub_that_they_had_not_joined(scene: Scene, tmp_path: Path) -> None:
+    """Its own orchestrator, and its session in the database, are over before the workers find the other hub.
+
+    They have a lease to find it in, so the process that binds the address they know has imported everything before."""
     given = {"workflow": "paying_across", "runs": PAYING, "seconds": 3.0 * LEASE}
     first = scene.start(**given)
     scene.workers.hubs, both = scene.workers.hubs[:1], scene.workers.hubs
@@ -109,11 +111,14 @@ def test_what_workers_hold_goes_on_under_another_hub_that_they_had_not_joined(sc
     url = scene.children.url
     time.sleep(1.2 * LEASE)
     scene.workers.hubs = both
+    gate = tmp_path / "gate"
+    second = scene.start(**given, gate=gate)  # where the workers look for their hub
+    second.wait_for("imported")
     other = scene.start("serve", hub=1)
     other.wait_for("ready")
     owner = "select count(*) from run where owner is not null"
     eventually("it drives all runs", lambda: query(url, owner)[0][0] == PAYING)
-    second = scene.start(**given)  # where the workers look for their hub
+    gate.touch()
     assert second.finished() == {"completed": PAYING}
     scene.each_began_once(PAYING)
 
