@@ -142,9 +142,18 @@ def test_a_route_is_explained_by_the_rules_that_the_orchestrators_of_the_databas
 
 def test_workflows_are_validated(project: Project) -> None:
     (project.folder / "bad_flow.py").write_text("from turnout import workflow\n@workflow\ndef empty(): ...\n")
-    good, bad, configured = all_of(
-        project, "validate flows.py", "validate flows.py:doubling bad_flow.py nowhere.py --json", "validate --json"
+    (project.folder / "misfit.py").write_text(
+        "from turnout import Schedule, task, workflow\n@task\ndef do() -> None: ...\n"
+        "@workflow(schedule=Schedule(every=5, params={'nope': 1}))\ndef flow() -> None: do()\n"
     )
+    good, bad, misfit, configured = all_of(
+        project,
+        "validate flows.py",
+        "validate flows.py:doubling bad_flow.py nowhere.py --json",
+        "validate misfit.py --json",
+        "validate --json",
+    )
+    assert misfit.code == 2 and misfit.json[0]["error"]["code"] == "bad_schedule_params"
     assert good.code == 0
     assert good.out.startswith("✓ public::embedded::doubling(number: int = 21, limit: int = 100)  3 tasks\n")
     assert bad.code == 2

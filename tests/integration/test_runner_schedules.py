@@ -138,6 +138,30 @@ def test_stop_and_restart_schedules_act_on_open_runs(store: Store, store_url: st
         go_on.set()
 
 
+def test_a_restart_that_is_due_with_a_start_leaves_one_run(store: Store, store_url: str) -> None:
+    go_on = threading.Event()
+
+    @task
+    def wait() -> None:
+        go_on.wait(60)
+
+    @workflow(schedule=[Schedule(every=1, overlap="allow"), Schedule(every=1, action="restart", name="again")])
+    def service() -> None:
+        wait()
+
+    def made() -> list[DecisionRow]:
+        found = [made for each in store.schedules_page() for made in store.schedule_decisions(each.id)]
+        return found if sum(each.run_id is not None for each in found) >= 2 else []
+
+    with scheduled(store_url, service):
+        found = until(made)
+        go_on.set()
+    for due_at in {each.due_at for each in found}:
+        pair = [each for each in found if each.due_at == due_at]
+        assert len([each for each in pair if each.run_id is not None]) <= 1
+        assert all(each.reason == "superseded" for each in pair if each.run_id is None)
+
+
 def test_a_stop_cancels_what_is_open_and_starts_nothing(store: Store, store_url: str) -> None:
     go_on = threading.Event()
 

@@ -6,6 +6,7 @@ An expression has five fields. Days match as in Debian's cron: both day fields m
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -99,7 +100,9 @@ def cron_times(fields: str, zone: str, start: float, *, backwards: bool = False)
     """Yields the times of the five fields from ``start`` on, without it: ascending, or descending with ``backwards``.
     None is yielded twice."""
     last = start
-    for each in CronSim(fields, datetime.fromtimestamp(start, ZoneInfo(zone)), reverse=backwards):
+    # A datetime has microseconds only: an instant less than one before a due time would become that due time.
+    second = math.ceil(start) if backwards else math.floor(start)
+    for each in CronSim(fields, datetime.fromtimestamp(second, ZoneInfo(zone)), reverse=backwards):
         found = each.timestamp()
         # Of a local time that exists twice the first one is meant, which may be before the start; several local times
         # that do not exist are one moment.

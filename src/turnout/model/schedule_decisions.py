@@ -48,7 +48,7 @@ REASONS = {
     CATCH_UP_LIMIT: "It was missed, and more than `max_catch_up` newer ones were missed too.",
     OVERLAP: "An earlier run of the schedule had not ended.",
     QUEUE_FULL: f"{MAX_QUEUED} runs of the schedule wait already.",
-    SUPERSEDED: "A later due time replaced it before its run began.",
+    SUPERSEDED: "Another due time replaced it before its run began: a later one, or one of a schedule that restarts.",
     ALREADY_SUCCESSFUL: "A run that the schedule did not start has completed since the previous due time.",
     NOTHING_TO_STOP: "The workflow had no open run.",
     PAUSED: "The schedule was paused.",
@@ -134,6 +134,28 @@ def decide(spec: ScheduleSpec, key: str, cursor: float, facts: Facts, run_id: Ca
     decisions += _fires(spec, candidates, facts, run_id)
     next_at = acted_on_at(spec, key, next_due(spec, candidates[-1]))
     return Turn(cursor=candidates[-1], next_at=next_at, decisions=tuple(_merged(decisions)))
+
+
+def restarted_until(spec: ScheduleSpec, turn: Turn) -> float:
+    """Returns the last due time of the turn that restarts the workflow; minus infinity if none does."""
+    if spec.action != "restart":
+        return -math.inf
+    return max((each.due_at for each in turn.decisions if each.outcome == "fired"), default=-math.inf)
+
+
+def without_superseded(turn: Turn, restarted: float) -> Turn:
+    """Returns the turn of a schedule that starts runs without those up to the instant at which another schedule
+    restarts the workflow: they have not begun, so the restart cannot cancel them, and would make a second run."""
+    gone = {each.run_id for each in turn.decisions if each.run_id is not None and each.due_at <= restarted}
+    if not gone:
+        return turn
+    kept = [
+        _skipped(each.due_at, SUPERSEDED)
+        if each.run_id in gone
+        else msgspec.structs.replace(each, waits_for=tuple(run for run in each.waits_for if run not in gone))
+        for each in turn.decisions
+    ]
+    return msgspec.structs.replace(turn, decisions=tuple(_merged(kept)))
 
 
 def skip_until(spec: ScheduleSpec, key: str, cursor: float, now: float, reason: str) -> Turn:

@@ -188,7 +188,7 @@ class Plan:
 
     def check(self, workflow: Workflow[..., Any]) -> tuple[WorkflowSpec, list[str]]:
         """Returns the workflow as a value, and warnings; raises what would keep it from running."""
-        spec = workflow.spec_for(self._tenant)
+        spec = workflow.define(self._tenant).spec
         found = _validate(self._dispatcher, [spec], self._settings.rules_origin)
         # The rules are checked against all workflows so far: a warning is returned with the workflow that brought it.
         warnings = [each for each in found if each not in self._warned]

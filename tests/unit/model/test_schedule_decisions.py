@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnout.model.schedule_decisions import MAX_QUEUED, REASONS, Decided, Facts, decide, skip_until
+from turnout.model.schedule_decisions import (
+    MAX_QUEUED,
+    REASONS,
+    Decided,
+    Facts,
+    decide,
+    restarted_until,
+    skip_until,
+    without_superseded,
+)
 from turnout.model.schedules import CatchUp, Overlap, ScheduleSpec, due_times
 
 DAY = 86_400.0
@@ -237,6 +246,20 @@ def test_a_restart_cancels_what_is_open_and_starts_a_run_after_that() -> None:
     assert len(restart.fired) == 1
     [made] = restart.at(START + 4 * 3_600)
     assert (made.run_id, made.cancels) == ("run-2", ())
+
+
+def test_a_restart_replaces_the_starts_that_are_due_with_it_or_before_it() -> None:
+    ids = map("run-{}".format, count(1))
+    queued = msgspec.structs.replace(HOURLY, overlap="queue", catch_up="all")
+    started = decide(queued, "key", START, Facts(now=START + 3 * 3_600), lambda: next(ids))
+    assert [each.waits_for for each in started.decisions] == [(), ("run-1",), ("run-1", "run-2")]
+    again = msgspec.structs.replace(HOURLY, action="restart")
+    restarted = restarted_until(again, decide(again, "again", START, Facts(now=START + 2 * 3_600), lambda: "new"))
+    assert restarted == START + 2 * 3_600
+    skipped, kept = without_superseded(started, restarted).decisions
+    assert (skipped.outcome, skipped.reason, skipped.due_times) == ("skipped", "superseded", 2)
+    assert (kept.due_at, kept.run_id, kept.waits_for) == (START + 3 * 3_600, "run-3", ())
+    assert without_superseded(started, restarted_until(queued, started)) is started
 
 
 def test_jitter_delays_a_due_time_and_those_behind_it() -> None:

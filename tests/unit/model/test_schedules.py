@@ -90,6 +90,12 @@ def test_steps_from_any_instant_find_the_same_due_times(
     assert one_by_one == whole
 
 
+def test_the_smallest_step_before_a_due_time_does_not_pass_over_it() -> None:
+    midnight = local("2026-11-01T00:00", "UTC")
+    assert next_due(cron("0 0 * * *"), math.nextafter(midnight, -math.inf)) == midnight
+    assert newest_due(cron("0 0 * * *"), midnight - 1, math.nextafter(midnight, math.inf), 1) == [midnight]
+
+
 @given(st.integers(1, 10_000), instants, st.floats(0, 50_000), st.integers(1, 20))
 def test_an_interval_counts_from_the_epoch(every: int, after: float, length: float, limit: int) -> None:
     spec = ScheduleSpec(name="often", every=every)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from turnout.contracts.store import Store
 from turnout.model.names import new_run_id
 from turnout.model.run_filter import RunFilter
-from turnout.model.schedule_decisions import Facts, decide
+from turnout.model.schedule_decisions import Facts, decide, restarted_until, without_superseded
 from turnout.model.schedule_rows import PendingDecision, ScheduleTurn, StoredSchedule
 from turnout.model.schedules import newest_due
 from turnout.model.states import RUN_TERMINAL, RunState
@@ -38,7 +38,9 @@ def take_turns(store: Store, ids: Sequence[int]) -> Turned:
     now = store.clock()
     rows = store.schedules_by_id(ids)
     ready = [each for each in rows if each.next_at is not None and each.next_at <= now]
-    turns = {each.id: _turn(store, each, now, activity) for each, activity in _with_activity(store, ready)}
+    turns = _consistent(
+        ready, {each.id: _turn(store, each, now, found) for each, found in _with_activity(store, ready)}
+    )
     if not turns:
         return Turned(now, rows, ())
     recorded = store.record_turns(list(turns.values()))
@@ -89,6 +91,22 @@ def _turn(store: Store, schedule: StoredSchedule, now: float, activity: Sequence
     )
     turn = decide(spec, schedule.key, schedule.decided_until, facts, new_run_id)
     return ScheduleTurn(schedule_id=schedule.id, expected=schedule.decided_until, turn=turn, keeps_open=spec.keeps_open)
+
+
+def _consistent(ready: Sequence[StoredSchedule], turns: Mapping[int, ScheduleTurn]) -> dict[int, ScheduleTurn]:
+    """Returns the turns without the starts that a restart of the same workflow replaces."""
+    restarts: dict[str, float] = {}
+    for each in ready:
+        restarted = restarted_until(each.spec, turns[each.id].turn)
+        restarts[each.workflow] = max(restarted, restarts.get(each.workflow, restarted))
+    return {
+        each.id: turns[each.id]
+        if each.spec.action != "start"
+        else msgspec.structs.replace(
+            turns[each.id], turn=without_superseded(turns[each.id].turn, restarts[each.workflow])
+        )
+        for each in ready
+    }
 
 
 def _open_runs(store: Store, workflow: str) -> list[str]:
