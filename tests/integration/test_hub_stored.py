@@ -98,7 +98,7 @@ def test_a_runner_without_its_hub_runs_local_work_and_refuses_work_for_workers(
     with Runner(sqlite_url, hub=HUB, config=False, workflows=(), handle_sigterm=False) as orchestrator:
         monkeypatch.chdir(tmp_path)
         (tmp_path / "turnout.toml").write_text(f'hub = "{orchestrator.hub}"')
-        with pytest.raises(HubUnavailable, match="say hub=False here"):
+        with pytest.raises(HubUnavailable, match="configure another address here, or no hub"):
             Runner(sqlite_url, workflows=(), handle_sigterm=False)
         with Runner(sqlite_url, hub=False, workflows=(), handle_sigterm=False) as other:
             assert other.hub is None

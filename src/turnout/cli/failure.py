@@ -80,7 +80,7 @@ _HINTS = {
     "ambiguous_schedule": "give the id, or WORKFLOW/NAME",
     "backfill_too_large": "several shorter backfills do the same: a due time that has fired is not started again",
     "idempotency_conflict": "use another --key, or the same input",
-    "hub_unavailable": "if an orchestrator has the address, leave the run to it: `turnout enqueue`, or --no-wait",
+    "hub_unavailable": "if an orchestrator has the address, use --no-wait; else configure another `hub.address`",
     "selector_without_hub": "configure a hub and connect a worker with these labels, or leave strict_selectors out",
     "key_file_exists": "name another file, or --force to overwrite it",
     "hub_without_keys": "`turnout keys generate hub.key` makes keys and prints what to write where",

@@ -107,8 +107,7 @@ class StepRun:
             self._commands.begin()
             values = {**self._environment.variables, **self._environment.values}
             found = [evaluated(each, values) for each in step.actions if isinstance(each, Evaluation)]
-            # A variable may contain a secret; the arguments of other tasks are stored.
-            return self._returned(masked_value(found[0], self._masked) if found else None)
+            return self._returned(found[0] if found else None)
         files = {"stdout": step.stdout, "stderr": step.stderr}
         paths = {
             stream: self._environment.path(await self._environment.fill(text))
@@ -210,8 +209,10 @@ class StepRun:
         return self._returned(value.get("output") if step.bare else value)
 
     def _returned(self, value: Any) -> ExecutionResult:
-        times = self._times()
-        return returned_value(self._work.event, value, times["started_at"], times["finished_at"], self._limit)
+        """Returns the result. It is stored, and what was decoded or put together may have a secret in it that the
+        output had in another form."""
+        times, shown = self._times(), masked_value(value, self._masked)
+        return returned_value(self._work.event, shown, times["started_at"], times["finished_at"], self._limit)
 
     def _times(self) -> dict[str, float]:
         now = time.time()

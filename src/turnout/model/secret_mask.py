@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 MASK = b"*******"
 MIN_LINE_LENGTH = 8
@@ -11,17 +12,27 @@ MIN_LINE_LENGTH = 8
 
 
 def needles_of(secrets: Iterable[str]) -> tuple[bytes, ...]:
-    """Returns the texts to mask, the longest first: each secret, and the longer lines of those that have several."""
+    """Returns the texts to mask, the longest first: each secret, and the longer lines of those that have several, as
+    they are and as they stand in a JSON document."""
     found: dict[bytes, None] = {}
     for secret in secrets:
         text = secret.strip("\r\n")
-        if text:
-            found[text.encode(errors="surrogateescape")] = None
-            lines = text.splitlines()
-            for line in lines if len(lines) > 1 else ():
-                if len(line.strip()) >= MIN_LINE_LENGTH:
-                    found[line.strip().encode(errors="surrogateescape")] = None
+        lines = text.splitlines()
+        long = [line.strip() for line in lines if len(line.strip()) >= MIN_LINE_LENGTH] if len(lines) > 1 else []
+        for each in (text, *long):
+            for form in _forms(each) if each else ():
+                found[form.encode(errors="surrogateescape")] = None
     return tuple(sorted(found, key=len, reverse=True))
+
+
+def _forms(text: str) -> Iterator[str]:
+    """Yields the text, and the ways in which the usual encoders write it inside of a JSON string."""
+    yield text
+    for ascii_only in (True, False):
+        escaped = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+        yield escaped
+        yield escaped.replace("/", "\\/")
+        yield re.sub(r"\\u([0-9a-f]{4})", lambda code: f"\\u{code[1].upper()}", escaped)
 
 
 class Masker:

@@ -32,7 +32,7 @@ def masked_value(value: Any, masked: Callable[[str], str]) -> Any:
         case list():
             return [masked_value(each, masked) for each in value]
         case dict():
-            return {name: masked_value(each, masked) for name, each in value.items()}
+            return {masked(name): masked_value(each, masked) for name, each in value.items()}
         case _:
             return value
 

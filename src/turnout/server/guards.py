@@ -44,8 +44,9 @@ class RoleGuard:
                 "this needs a token: send the header `Authorization: Bearer TOKEN`; `turnout tokens create` makes one"
             )
         if not caller.role.includes(self.role):
+            needed = self.role if self.role is Role.ADMIN else f"{self.role} or a higher one"
             raise AccessDenied(
-                f"the role of token {caller.name!r} is {caller.role}; this needs {self.role} or a higher one",
+                f"the role of token {caller.name!r} is {caller.role}; this needs {needed}",
                 code="role_too_low",
                 role=str(caller.role),
                 needed=str(self.role),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from turnout.errors import IdempotencyConflict
 from turnout.model.rows import StoredRun
-from turnout.model.states import RunState
+from turnout.model.states import RUN_TERMINAL, RunState
 from turnout.orchestration.messages import Submission
 from turnout.runner.core import Core
 from turnout.runner.stored_values import stored_result
@@ -65,7 +65,7 @@ def _started(core: Core, submission: Submission, run_id: str, *, created: bool, 
     run = core.reader.stored(run_id)
     if not created:
         _check_same(run, submission)
-    result = None
+    ended, result = ended or run.row.state in RUN_TERMINAL, None
     if ended and run.row.state is RunState.COMPLETED:
         result = stored_result(core.store, run, core.store.tasks(run_id, outputs=False))
     return StartedRun(run=run_of(run), created=created, ended=ended, result=result, warnings=list(submission.warnings))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +45,15 @@ def test_the_long_lines_of_a_secret_are_masked_alone_and_short_ones_are_not() ->
 
 def test_the_end_of_a_stream_may_hold_a_shorter_secret_within_the_beginning_of_a_longer_one() -> None:
     assert streamed(Masker(["abcd", "bc"]), [b"abc"]) == b"a" + MASK
+
+
+@pytest.mark.parametrize("secret", ['pa"ss-w\u00f6rd/1', "back\\slash", "tab\tand\nline"])
+def test_a_secret_inside_of_a_json_document_is_masked(secret: str) -> None:
+    masker = Masker([secret])
+    for ascii_only in (True, False):
+        escaped = json.dumps({"v": secret}, ensure_ascii=ascii_only)
+        for text in (escaped, escaped.replace("/", "\\/"), escaped.replace("\\u00f6", "\\u00F6")):
+            assert masker.text(text) == '{"v": "*******"}'
 
 
 def test_without_secrets_everything_passes() -> None:

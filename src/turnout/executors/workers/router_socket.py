@@ -75,7 +75,11 @@ class RouterSocket:
             socket.bind(self._settings.address)
         except zmq.ZMQError as error:
             self._close()
-            way_out = "; if another orchestrator has it, say hub=False here" if error.errno == zmq.EADDRINUSE else ""
+            way_out = (
+                "; if another orchestrator has it, configure another address here, or no hub (`hub=False` in Python)"
+                if error.errno == zmq.EADDRINUSE
+                else ""
+            )
             raise HubUnavailable(
                 f"the hub cannot listen on {self._settings.address}: {error.strerror}{way_out}",
                 address=self._settings.address,
