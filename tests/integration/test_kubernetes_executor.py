@@ -34,6 +34,8 @@ UNSCHEDULED = {
     "conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"}],
 }
 
+OOM = {"name": CONTAINER, "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}
+
 
 class Site:
     """A cluster, and the Runner that uses it."""
@@ -65,7 +67,7 @@ def cluster(tmp_path: Path) -> Iterator[ClusterEmulator]:
 
 @contextmanager
 def site_of(cluster: ClusterEmulator, **options: Any) -> Iterator[Site]:
-    given = runner_options(cluster.folder, heartbeat=0.5, lease=5.0, **options)
+    given = runner_options(cluster.folder, heartbeat=0.5, lease=30.0, **options)
     url = f"sqlite:///{cluster.folder}/runs.db"
     with Runner(url, workflows=flows.FLOWS, routing=EVERYTHING, config=False, handle_sigterm=False, **given) as runner:
         yield Site(cluster, runner)
@@ -214,9 +216,7 @@ def test_a_pod_that_is_evicted_before_it_starts_costs_no_attempt(cluster: Cluste
         ({"reason": "DeadlineExceeded"}, "timed_out", "the deadline of its pod has passed"),
         (
             {
-                "containerStatuses": [
-                    {"name": CONTAINER, "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}
-                ]
+                "containerStatuses": [OOM],
             },
             "crashed",
             "out of memory",
@@ -236,6 +236,34 @@ def test_the_end_of_a_running_pod_is_the_end_of_its_attempt(
     run.wait(WAIT)
     first = run.attempts()[0]
     assert (first.outcome, words in (first.error or "")) == (outcome, True)
+
+
+@pytest.mark.parametrize(
+    ("pod_status", "outcome", "words"),
+    [
+        ({"containerStatuses": [OOM]}, "crashed", "out of memory"),
+        ({"reason": "DeadlineExceeded"}, "timed_out", "the deadline of its pod"),
+    ],
+)
+def test_a_list_of_failed_jobs_takes_the_reason_from_their_pods(
+    site: Site, held: dict[str, str], pod_status: Json, outcome: str, words: str
+) -> None:
+    run = site.runner.submit(flows.holding, **held)
+    pod = site.pod()
+    until(lambda: begun(held) == 1)
+    # The watch is away until the Job has failed too, and then everything is listed.
+    site.server.fail("WATCH", "pods", 500, times=1000)
+    site.server.drop_watches()
+    site.cluster.processes[pod].kill()
+    site.cluster.set_status(pod, {"phase": "Failed", **pod_status})
+    until(lambda: site.cluster.jobs()[0].get("status"), "the Job controller has not written the failure")
+    site.cluster.state.compact()
+    with site.cluster.state.changed:
+        site.server.faults.clear()
+    Path(held["go"]).touch()
+    run.wait(WAIT)
+    first = run.attempts()[0]
+    assert (first.outcome, words in (first.error or "")) == (outcome, True), first.error
 
 
 def test_a_run_that_is_cancelled_while_its_pod_waits_leaves_no_job(cluster: ClusterEmulator) -> None:

@@ -194,7 +194,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self._last_chunk()
                 return
             while True:
-                changes = state.since(request.plural, version, selector)
+                with state.changed:
+                    if self.owner.generation != generation:
+                        self.close_connection = True
+                        return
+                    changes = state.since(request.plural, version, selector)
                 if changes is None:
                     self._chunk({"type": "ERROR", "object": _status(410, "Expired")})
                     self._last_chunk()
@@ -203,9 +207,6 @@ class _Handler(BaseHTTPRequestHandler):
                     version = change.version
                     self._chunk({"type": change.kind, "object": change.item})
                 with state.changed:
-                    if self.owner.generation != generation:
-                        self.close_connection = True
-                        return
                     quiet = not state.changed.wait_for(partial(self._has_news, version, generation), 0.2)
                     version = state.version if quiet else version
                 if quiet and request.query.get("allowWatchBookmarks") == "true":

@@ -44,19 +44,21 @@ class PodEvents:
 
     def listed(self, jobs: Sequence[Json], pods: Sequence[Json], asked: float) -> None:
         """Takes everything that there was when it was asked for: what was known then and is not among it is gone."""
+        with_pod: set[str] = set()
         named: set[str] = set()
+        for pod in pods:
+            if (job := self._known(pod)) is not None:
+                with_pod.add(job.holder)
+                self._apply(job, pod_state(pod))
         for item in jobs:
             if (job := self._known(item)) is not None:
                 named.add(job.holder)
                 failure = job_failure(item)
-                if failure is not None and not job.over:
+                # A Pod says more than its Job, and one that has not ended may still run its body.
+                if failure is not None and job.holder not in with_pod and not job.over:
                     self._apply(job, failure)
-        for pod in pods:
-            if (job := self._known(pod)) is not None:
-                named.add(job.holder)
-                self._apply(job, pod_state(pod))
         for job in self._table:
-            if job.created_at < asked and job.holder not in named:
+            if job.created_at < asked and job.holder not in named | with_pod:
                 self._gone(job)
 
     def changed(self, kind: str, pod: Json) -> None:
