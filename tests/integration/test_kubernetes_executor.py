@@ -266,6 +266,38 @@ def test_a_list_of_failed_jobs_takes_the_reason_from_their_pods(
     assert (first.outcome, words in (first.error or "")) == (outcome, True), first.error
 
 
+@pytest.mark.parametrize("disruption", ["EvictionByEvictionAPI", ""])
+def test_a_body_that_ends_within_the_grace_of_its_deleted_pod_keeps_its_result(
+    cluster: ClusterEmulator, held: dict[str, str], disruption: str
+) -> None:
+    with site_of(cluster, grace=WAIT) as site:
+        run = site.runner.submit(flows.holding, **held)
+        pod = site.pod()
+        until(lambda: begun(held) == 1)
+        cluster.delete_pod(pod, disruption)
+        until(lambda: "stopping: 1 step runs" in cluster.log_of(pod))
+        assert site.started() == 1, "a second body was started beside the first"
+        Path(held["go"]).touch()
+        assert run.wait(WAIT) is RunState.COMPLETED
+        assert [each.outcome for each in run.attempts()] == ["completed"]
+        assert begun(held) == site.started() == 1
+
+
+def test_a_body_that_outlasts_the_grace_of_its_evicted_pod_is_lost_with_the_reason(
+    site: Site, held: dict[str, str]
+) -> None:
+    run = site.runner.submit(flows.holding, **held)
+    pod = site.pod()
+    until(lambda: begun(held) == 1)
+    site.cluster.delete_pod(pod, "EvictionByEvictionAPI")
+    until(lambda: begun(held) == 2, "no other attempt followed")
+    assert site.cluster.processes[pod].poll() is not None, "the second body was started beside the first"
+    Path(held["go"]).touch()
+    assert run.wait(WAIT) is RunState.COMPLETED
+    assert [each.outcome for each in run.attempts()] == ["lost", "completed"]
+    assert "its node is drained" in (run.attempts()[0].error or "")
+
+
 def test_a_run_that_is_cancelled_while_its_pod_waits_leaves_no_job(cluster: ClusterEmulator) -> None:
     cluster.kubelet = lambda pod: UNSCHEDULED
     with site_of(cluster) as site:

@@ -18,6 +18,7 @@ from typing import Any
 from turnout.contracts.executor import Loader, RemoteExecutor, Report, Work
 from turnout.contracts.workers import Holders, NumberedLines, UsesHub
 from turnout.errors import InvalidSetting, StoreError
+from turnout.executors.kubernetes import job_outcomes
 from turnout.executors.kubernetes.api import ApiError, ClusterApi
 from turnout.executors.kubernetes.attempt_jobs import AttemptJobs, resources_of
 from turnout.executors.kubernetes.job_attempts import JobAttempt, JobTable
@@ -307,6 +308,7 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         """Takes the result that the hub has of the worker, or of its absence. A worker that has answered ends by
         itself. A Job whose run others drive is left to them."""
         worker = self._hub.protocol.workers.get(job.holder)
+        result = job_outcomes.explained(result, job.state)
         if worker is not None and job.token in worker.unacknowledged:
             self._ended(job, result, remove=False)
         elif self._hub.ports.holders.drives(result.task_id):

@@ -88,9 +88,11 @@ class PodEvents:
 
     async def _explain(self, job: JobAttempt) -> None:
         """Ends an attempt whose Pod was deleted. Its Job may say why."""
-        found = await self._jobs.launcher.failure_of(job.name)
-        failure = None if found is None else job_failure(found)
-        self._apply(job, failure or deleted_state(job.state))
+        state = deleted_state(job.state)
+        if job.state is None or not job.state.disruption:
+            found = await self._jobs.launcher.failure_of(job.name)
+            state = (None if found is None else job_failure(found)) or state
+        self._apply(job, state)
         self._forget(job)
 
     def _gone(self, job: JobAttempt) -> None:
@@ -109,6 +111,10 @@ class PodEvents:
             self._over(job, state)
         elif job.waits and job.event is not None:
             self._waits(job, state)
+        elif state.reason and state.reason != job.told:
+            # Its worker numbers the lines of the attempt's log from now on.
+            job.told = state.reason
+            log.info("the pod of Job %s goes on: %s", job.name, state.reason)
 
     def _waits(self, job: JobAttempt, state: PodState) -> None:
         assert job.event is not None
