@@ -298,6 +298,16 @@ def test_a_body_that_outlasts_the_grace_of_its_evicted_pod_is_lost_with_the_reas
     assert "its node is drained" in (run.attempts()[0].error or "")
 
 
+def test_a_job_whose_sidecar_goes_on_is_removed_after_the_grace(cluster: ClusterEmulator) -> None:
+    template = {"spec": {"containers": [{"name": "proxy", "image": "proxy:1"}]}}
+    with site_of(cluster, pod_template=template, grace=0.5) as site:
+        run = site.runner.submit(flows.deferred)
+        assert run.result(WAIT) == [0, 1]
+        assert {each.outcome for each in run.attempts()} <= {"deferred", "completed"}
+        until(lambda: not cluster.jobs() and not cluster.pods(), "the sidecar keeps the Job")
+        until(lambda: not len(site.executor._table), "the Job is gone and still known")
+
+
 def test_a_run_that_is_cancelled_while_its_pod_waits_leaves_no_job(cluster: ClusterEmulator) -> None:
     cluster.kubelet = lambda pod: UNSCHEDULED
     with site_of(cluster) as site:

@@ -149,7 +149,7 @@ class ClusterEmulator:
         name, process = pod["metadata"]["name"], self.processes.get(pod["metadata"]["name"])
         if name not in self._leaving:
             return
-        if process is None or (process.poll() is not None and pod["status"].get("phase") != "Running"):
+        if process is None or (process.poll() is not None and not _runs(pod)):
             self.state.remove("pods", name)
         elif name not in self._kills:
             self._kills[name] = time.monotonic() + pod["spec"]["terminationGracePeriodSeconds"]
@@ -200,11 +200,13 @@ class ClusterEmulator:
         for name, process in list(self.processes.items()):
             pod = self.state.get("pods", name)
             code = process.poll()
-            if pod is None or code is None or pod["status"].get("phase") != "Running":
+            if pod is None or code is None or not _runs(pod):
                 continue
             code = 128 - code if code < 0 else code
             ended = {"exitCode": code, "reason": "Completed" if code == 0 else "Error"}
             phase = "Succeeded" if code == 0 else "Failed"
+            if len(pod["spec"]["containers"]) > 1 and name not in self._leaving:
+                phase = "Running"  # the other containers go on
             status = {**pod["status"], "phase": phase, "containerStatuses": [_status(terminated=ended)]}
             self.set_status(name, status)
 
@@ -218,6 +220,12 @@ def _set_deleted(disruption: str, pod: Json) -> None:
     if disruption:
         condition = {"type": "DisruptionTarget", "status": "True", "reason": disruption}
         pod["status"] = {**pod["status"], "conditions": [*pod["status"].get("conditions", ()), condition]}
+
+
+def _runs(pod: Json) -> bool:
+    """True if the container of the attempt has not ended, as far as the cluster knows."""
+    states = pod["status"].get("containerStatuses") or [{}]
+    return pod["status"].get("phase") == "Running" and "terminated" not in states[0].get("state", {})
 
 
 def _pending() -> Json:

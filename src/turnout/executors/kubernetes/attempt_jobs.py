@@ -184,7 +184,10 @@ class AttemptJobs:
 
     # -- waits --------------------------------------------------------------------------------------------------
     async def check(self, job: JobAttempt, now: float) -> None:
-        """Answers an attempt whose worker has not connected in time, and removes a Job that no run waits for."""
+        """Answers an attempt whose worker has not connected in time, and removes a Job that no run waits for, or whose
+        other containers go on."""
+        if job.state is not None and job.state.lingers and now - job.over_since > self._settings.grace:
+            self.delete(job)
         late = now - job.since > self._settings.start_timeout
         if job.waits and job.event is not None:
             state = job.state

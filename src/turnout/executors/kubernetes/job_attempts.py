@@ -38,6 +38,8 @@ class JobAttempt(msgspec.Struct, eq=False, kw_only=True):
     """The Job is deleted, or about to be."""
     cancelled: bool = False
     state: PodState | None = None
+    over_since: float = inf
+    """When its container was seen to have ended, by the monotonic clock."""
     pull_fails_since: float | None = None
     told: str = ""
     """The last reason that was written to the attempt's log."""

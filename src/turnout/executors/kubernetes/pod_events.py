@@ -108,6 +108,7 @@ class PodEvents:
         if before is not None and before.over:
             return
         if state.over:
+            job.over_since = time.monotonic()
             self._over(job, state)
         elif job.waits and job.event is not None:
             self._waits(job, state)

@@ -69,6 +69,12 @@ TABLE: list[tuple[str, dict[str, Any], Stage, str]] = [
     ),
     ("runs", {"phase": "Running", **container(running={"startedAt": "x"})}, Stage.RUNNING, ""),
     ("ended well", {"phase": "Succeeded", **container(terminated={"exitCode": 0})}, Stage.SUCCEEDED, ""),
+    (
+        "ended well beside others that run",
+        {"phase": "Running", **container(terminated={"exitCode": 0})},
+        Stage.SUCCEEDED,
+        "",
+    ),
     ("exit code", ended(7), Stage.CRASHED, "its container ended with exit code 7 and without a result"),
     (
         "exit code with a message",
@@ -163,6 +169,14 @@ def test_a_container_that_ends_by_the_deletion_of_its_pod_has_not_crashed(code: 
     assert (found.stage, found.reason) == (Stage.LOST, "its pod was deleted")
     oom = pod_state({"metadata": {"deletionTimestamp": "x"}, "status": ended(137, "OOMKilled")})
     assert oom.stage is Stage.CRASHED
+
+
+def test_a_pod_whose_other_containers_go_on_lingers() -> None:
+    for code in (0, 1):
+        states = container(terminated={"exitCode": code})
+        assert pod_state({"status": {"phase": "Running", **states}}).lingers
+        assert not pod_state({"status": {"phase": "Failed" if code else "Succeeded", **states}}).lingers
+    assert not pod_state({"status": {"phase": "Running", **container(running={"startedAt": "x"})}}).lingers
 
 
 def test_a_deleted_pod_is_lost_unless_it_had_ended() -> None:
