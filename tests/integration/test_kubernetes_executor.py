@@ -138,17 +138,22 @@ def test_a_watch_that_breaks_misses_nothing(site: Site, held: dict[str, str], fa
     assert "its node" in (run.attempts()[0].error or "")
 
 
-def test_a_server_that_forbids_jobs_makes_tasks_wait_with_its_words(site: Site) -> None:
-    site.server.fail("POST", "jobs", 403, times=1000)
-    run = site.runner.submit(flows.deferred)
-    until(lambda: "cluster_unavailable" in (run.tasks()[0].reason or "") or "breaker" in (run.tasks()[0].reason or ""))
-    with site.cluster.state.changed:
-        site.server.faults.clear()
-    assert run.wait(WAIT) is RunState.COMPLETED
+@pytest.mark.parametrize("status", [401, 403, 404, 408])
+def test_a_server_that_does_not_let_jobs_be_created_makes_tasks_wait_with_its_words(
+    cluster: ClusterEmulator, status: int
+) -> None:
+    with site_of(cluster, start_timeout=5.0) as site:
+        site.server.fail("POST", "jobs", status, times=1000)
+        run = site.runner.submit(flows.deferred)
+        until(lambda: f"({status})" in (run.tasks()[0].reason or "") or "breaker" in (run.tasks()[0].reason or ""))
+        with site.cluster.state.changed:
+            site.server.faults.clear()
+        assert run.wait(WAIT) is RunState.COMPLETED
 
 
-def test_a_job_that_the_server_finds_invalid_fails_its_task(site: Site) -> None:
-    site.server.fail("POST", "jobs", 422)
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_job_that_the_server_finds_invalid_fails_its_task(site: Site, status: int) -> None:
+    site.server.fail("POST", "jobs", status)
     run = site.runner.submit(flows.deferred)
     assert run.wait(WAIT) is RunState.FAILED
     assert "its Job was not created" in str(run.tasks()[0].error)

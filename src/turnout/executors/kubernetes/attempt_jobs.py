@@ -36,7 +36,6 @@ from turnout.wire.keys import KeyPair
 
 log = logging.getLogger("turnout.kubernetes")
 
-FORBIDDEN, CONFLICT = 403, 409
 RENEWALS = 2
 """Renewals of sessions per heartbeat interval of a worker."""
 
@@ -126,10 +125,10 @@ class AttemptJobs:
     def not_created(self, job: JobAttempt, event: TaskReadyEvent, failure: Failure) -> None:
         """Ends an attempt whose Job the API server has refused, or not created in time."""
         words = f"its Job was not created: {failure.message}"
-        if failure.passes or failure.status in (FORBIDDEN, CONFLICT):
-            result = ExecutionResult.returned(event, f"{CLUSTER_UNAVAILABLE}: {words}", unavailable=True)
-        else:
+        if failure.is_refusal:
             result = ExecutionResult.failed(event, ErrorInfo("JobRefused", words), retryable=False)
+        else:
+            result = ExecutionResult.returned(event, f"{CLUSTER_UNAVAILABLE}: {words}", unavailable=True)
         self._ended(job, result)
 
     def _identity(self, event: TaskReadyEvent, token: str) -> Identity:

@@ -7,10 +7,11 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from math import inf
 from typing import Any
 
 from turnout.executors.kubernetes.api import JOBS, OPENED, PODS, ApiError, ClusterApi
-from turnout.executors.kubernetes.watch_state import Failure, List, WatchState
+from turnout.executors.kubernetes.watch_state import STEADY_SECONDS, Failure, List, WatchState
 from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.kubernetes")
@@ -35,6 +36,7 @@ class PodWatch:
         changed: Changed,
         synced: Callable[[bool], None],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api = api
         self._selector = selector
@@ -42,6 +44,7 @@ class PodWatch:
         self._changed = changed
         self._synced = synced
         self._sleep = sleep
+        self._clock = clock
         self._log = RateLimitedLog(log)
         self.state = WatchState()
 
@@ -56,7 +59,6 @@ class PodWatch:
                     await self._list()
                 else:
                     await self._watch(step.version)
-                    self.state.ended()
             except ApiError as error:
                 self._failed(error.failure)
             except Exception as error:
@@ -66,7 +68,7 @@ class PodWatch:
 
     async def _list(self) -> None:
         # The Pods come second: what happens to them while the Jobs are read is not missed.
-        asked = time.monotonic()
+        asked = self._clock()
         jobs, _ = await self._api.list(JOBS, self._selector)
         pods, version = await self._api.list(PODS, self._selector)
         self._listed(jobs, pods, asked)
@@ -74,14 +76,25 @@ class PodWatch:
         self._log.recovered("the API server at %s answers again", self._api.server)
 
     async def _watch(self, version: str) -> None:
-        async for kind, pod in self._api.watch(PODS, self._selector, version):
-            was_in_sync = self.state.in_sync
-            self.state.saw(kind, pod)
-            if not was_in_sync:
-                self._log.recovered("the API server at %s answers again", self._api.server)
-                self._synced(True)
-            if kind not in (OPENED, BOOKMARK):
-                self._changed(kind, pod)
+        opened, events = inf, 0
+        try:
+            async for kind, pod in self._api.watch(PODS, self._selector, version):
+                was_in_sync = self.state.in_sync
+                if kind == OPENED:
+                    opened = self._clock()
+                    self.state.opened()
+                else:
+                    events += 1
+                    self.state.saw(pod)
+                if not was_in_sync:
+                    self._log.recovered("the API server at %s answers again", self._api.server)
+                    self._synced(True)
+                if kind not in (OPENED, BOOKMARK):
+                    self._changed(kind, pod)
+        finally:
+            lasted = self._clock() - opened
+            self.state.closed(lasted)
+        self.state.ended(quiet=not events and lasted < STEADY_SECONDS)
 
     def _failed(self, failure: Failure) -> None:
         self.state.failed(failure)
