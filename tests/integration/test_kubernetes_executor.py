@@ -157,6 +157,7 @@ def test_a_job_that_the_server_finds_invalid_fails_its_task(site: Site, status: 
     run = site.runner.submit(flows.deferred)
     assert run.wait(WAIT) is RunState.FAILED
     assert "its Job was not created" in str(run.tasks()[0].error)
+    until(lambda: not len(site.executor._table), "a Job that was never created is still known")
 
 
 # -- pods ------------------------------------------------------------------------------------------------------------
@@ -175,6 +176,27 @@ def test_a_pod_that_no_node_takes_shows_why_and_its_task_runs_when_there_is_one(
         cluster.kubelet = lambda pod: None
         assert run.wait(WAIT) is RunState.COMPLETED
         assert not [each for each in run.attempts() if each.outcome not in ("returned", "completed")]
+
+
+def test_a_job_that_gets_no_pod_is_forgotten_with_its_deletion(cluster: ClusterEmulator) -> None:
+    cluster.creates_pods = False
+    with site_of(cluster, start_timeout=5.0) as site:
+        run = site.runner.submit(flows.success, "Ada")
+        until(lambda: "its Job has no pod" in (run.tasks()[0].reason or ""))
+        run.cancel("not needed")
+        assert run.wait(WAIT) is RunState.CANCELLED
+        until(lambda: not cluster.jobs() and not len(site.executor._table), "a Job that is deleted is still known")
+
+
+def test_a_job_is_deleted_although_the_credentials_run_out_for_a_while(cluster: ClusterEmulator) -> None:
+    cluster.kubelet = lambda pod: UNSCHEDULED
+    with site_of(cluster) as site:
+        run = site.runner.submit(flows.success, "Ada")
+        until(cluster.pods)
+        cluster.server.fail("DELETE", "jobs", 401, times=2)
+        run.cancel("not needed")
+        assert run.wait(WAIT) is RunState.CANCELLED
+        until(lambda: not cluster.jobs() and not len(site.executor._table))
 
 
 def test_an_image_that_cannot_be_pulled_fails_the_attempt(cluster: ClusterEmulator) -> None:

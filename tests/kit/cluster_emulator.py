@@ -39,6 +39,8 @@ class ClusterEmulator:
         self.folder = folder
         self.path = path
         """What pods may import from, besides Turnout."""
+        self.creates_pods = True
+        """False: the namespace has no quota for Pods."""
         self.processes: dict[str, Forked] = {}
         """By pod."""
         self._leaving: set[str] = set()
@@ -111,7 +113,7 @@ class ClusterEmulator:
     def _create_pods(self) -> None:
         for job in self.jobs():
             name = job["metadata"]["name"]
-            if name in self._handled:
+            if name in self._handled or not self.creates_pods:
                 continue
             self._handled.add(name)
             template = job["spec"]["template"]

@@ -68,12 +68,10 @@ class AttemptJobs:
         self._server_key = hub.authenticator.public_key
         self._instance = instance_of(self._server_key)
         self.launcher = JobLauncher(api)
-        self._pairs: dict[str, KeyPair] = {}
-        """Pairs of workers whose Secrets are not created yet, by holder: the secret half is not kept longer."""
 
     # -- creation -----------------------------------------------------------------------------------------------
-    def new(self, event: TaskReadyEvent, token: str, report: Report) -> JobAttempt:
-        """Returns a Job that is to be created, with a new key for its worker."""
+    def new(self, event: TaskReadyEvent, token: str, report: Report) -> tuple[JobAttempt, KeyPair]:
+        """Returns a Job that is to be created, and new keys for its worker. The secret half is kept nowhere."""
         public, secret = zmq.curve_keypair()
         pair = KeyPair(public.decode(), secret.decode())
         identity = self._identity(event, token)
@@ -86,37 +84,32 @@ class AttemptJobs:
             event=event,
             report=report,
         )
-        self._pairs[event.holder] = pair
         self._table.add(job)
-        return job
+        return job, pair
 
-    async def launch(self, job: JobAttempt, work: Work) -> None:
+    async def launch(self, job: JobAttempt, pair: KeyPair, work: Work) -> None:
         """Creates the Job, with a session in the database first: an attempt of an unknown holder would be lost."""
         assert job.event is not None
         job.work = work
-        pair = self._pairs[job.holder]
-        try:
-            identity = self._identity(job.event, job.token)
-            call = WorkerCall(
-                connect=await self._addresses(), server_key=self._server_key, keys=pair, modules=self._modules(work)
-            )
-            manifest = job_of(
-                identity,
-                self._settings,
-                call,
-                template=self._template,
-                labels=work.labels,
-                resources=resources_of(work.resources, self._settings),
-            )
-            await self._hub.ports.holders.open_session(_session(job), self._about(job))
-            self.expect(job)
-            until = job.since + self._settings.start_timeout
-            if await self.launcher.create(
-                manifest, lambda made: secret_of(identity, call, made), until=until, wanted=lambda: job.open
-            ):
-                job.created_at = time.monotonic()
-        finally:
-            del self._pairs[job.holder]
+        identity = self._identity(job.event, job.token)
+        call = WorkerCall(
+            connect=await self._addresses(), server_key=self._server_key, keys=pair, modules=self._modules(work)
+        )
+        manifest = job_of(
+            identity,
+            self._settings,
+            call,
+            template=self._template,
+            labels=work.labels,
+            resources=resources_of(work.resources, self._settings),
+        )
+        await self._hub.ports.holders.open_session(_session(job), self._about(job))
+        self.expect(job)
+        until = job.since + self._settings.start_timeout
+        if await self.launcher.create(
+            manifest, lambda made: secret_of(identity, call, made), until=until, wanted=lambda: job.open
+        ):
+            job.created_at = time.monotonic()
         if not job.open:
             # It ended while it was being created: the first deletion may have come too early.
             job.removed = False
@@ -223,7 +216,12 @@ class AttemptJobs:
         """Deletes the Job; its pod gets SIGTERM, and SIGKILL when its grace is over."""
         if not job.removed:
             job.removed = True
-            self._background.spawn(self.launcher.delete(job.name))
+            self._background.spawn(self._delete(job))
+
+    async def _delete(self, job: JobAttempt) -> None:
+        # A Job without a Pod is not heard of again. One that could not be deleted is listed some day.
+        if await self.launcher.delete(job.name) and job.removed and job.state is None and not job.open:
+            self._table.remove(job)
 
     async def _end_session(self, holder: str) -> None:
         try:

@@ -35,6 +35,7 @@ from turnout.model.reasons import CLUSTER_UNAVAILABLE, HUB_UNAVAILABLE, NO_CAPAC
 from turnout.model.resources import Resources
 from turnout.model.spec import TaskSpec
 from turnout.model.workers import HubStatus
+from turnout.wire.keys import KeyPair
 
 log = logging.getLogger("turnout.kubernetes")
 
@@ -264,8 +265,8 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
             if event.again:
                 self._resume(event, token, report)
             else:
-                job = self._jobs.new(event, token, report)
-                self._background.spawn(self._launch(job, event))
+                job, pair = self._jobs.new(event, token, report)
+                self._background.spawn(self._launch(job, pair, event))
 
     def _resume(self, event: TaskReadyEvent, token: str, report: Report) -> None:
         """Answers from now on for an attempt whose Job an earlier orchestrator has created."""
@@ -278,10 +279,10 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         self._jobs.expect(job)
         self._joined(job.holder)
 
-    async def _launch(self, job: JobAttempt, event: TaskReadyEvent) -> None:
+    async def _launch(self, job: JobAttempt, pair: KeyPair, event: TaskReadyEvent) -> None:
         try:
             work = await self._loaded(event)
-            await self._jobs.launch(job, work)
+            await self._jobs.launch(job, pair, work)
         except StoreError as error:
             self._ended(job, ExecutionResult.returned(event, error.code))
         except ApiError as error:
@@ -321,7 +322,7 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         """Hands the result in. With ``remove``, the Job has nothing left to do."""
         if job.ended:
             return
-        job.ended = True
+        job.ended, job.work = True, None
         self._counts[result.status] += 1
         if remove:
             self._jobs.remove(job)

@@ -86,7 +86,8 @@ class JobTable:
         self._by_holder[job.holder] = self._by_token[job.token] = job
 
     def remove(self, job: JobAttempt) -> None:
-        self._by_holder.pop(job.holder, None)
+        if self._by_holder.get(job.holder) is job:
+            del self._by_holder[job.holder]
         if self._by_token.get(job.token) is job:
             del self._by_token[job.token]
 

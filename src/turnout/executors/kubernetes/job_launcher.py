@@ -50,12 +50,15 @@ class JobLauncher:
             raise ApiError(Failure(CONFLICT, f"there is another Job of the name {job['metadata']['name']}"))
         return await self._repeated(lambda: self._created(SECRETS, secret(made)), until, wanted) is not None
 
-    async def delete(self, name: str) -> None:
-        """Deletes the Job, its Pod and its Secret. What fails for good is logged: the Job ends by itself."""
+    async def delete(self, name: str) -> bool:
+        """Deletes the Job, its Pod and its Secret. Returns False if that failed for good, which is logged: the Job ends
+        by itself."""
+        until = time.monotonic() + DELETE_TIMEOUT
         try:
-            await self._repeated(lambda: self._deleted(name), time.monotonic() + DELETE_TIMEOUT, lambda: True)
+            return bool(await self._repeated(lambda: self._deleted(name), until, lambda: True, patient=True))
         except ApiError as error:
             log.warning("Job %s cannot be deleted: %s", name, error.failure.message)
+            return False
 
     async def failure_of(self, name: str) -> Json | None:
         """Returns the Job, None if it is gone or the server does not say."""
@@ -78,8 +81,14 @@ class JobLauncher:
             return await self._api.get(kind, item["metadata"]["name"]) if kind == JOBS else dict(item)
 
     async def _repeated(
-        self, request: Callable[[], Awaitable[T]], until: float, wanted: Callable[[], bool]
+        self,
+        request: Callable[[], Awaitable[T]],
+        until: float,
+        wanted: Callable[[], bool],
+        *,
+        patient: bool = False,
     ) -> T | None:
+        """``patient``: also while the server does not allow it, as with credentials that have run out."""
         failures = 0
         while wanted():
             try:
@@ -87,7 +96,8 @@ class JobLauncher:
             except ApiError as error:
                 failures += 1
                 delay = backoff(failures, error.failure) * random.uniform(0.8, 1.2)
-                if not error.failure.passes or time.monotonic() + delay > until:
+                passes = error.failure.passes or (patient and not error.failure.is_refusal)
+                if not passes or time.monotonic() + delay > until:
                     raise
                 await self._sleep(delay)
         return None
