@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zmq
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,8 +22,10 @@ from turnout import Runner
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidSetting
 from turnout.executors.kubernetes.executor import KubernetesExecutor
+from turnout.executors.kubernetes.manifest import HOLDER, KEY
 from turnout.executors.kubernetes.settings import KubernetesSettings
 from turnout.executors.workers.attempt_workers import AttemptWorker, AttemptWorkers
+from turnout.model.rows import Session
 from turnout.model.states import RunState
 from turnout.wire.messages import Hello
 
@@ -402,6 +405,46 @@ def test_the_key_of_an_attempt_is_forgotten_with_it_and_its_secret_is_nowhere_el
     seen = [str(site.cluster.jobs()), str(site.cluster.pods()), *(line.text for line in run.logs())]
     seen += [site.cluster.log_of(pod) for pod in site.cluster.processes]
     assert not [secret for secret in secrets for text in seen if secret in text]
+
+
+def forged(name: str, job: Json, *, holder: str, key: str) -> Json:
+    """A Pod that has failed, and says that it belongs to a Job of this worker."""
+    metadata = job["metadata"]
+    return {
+        "metadata": {
+            "name": name,
+            "labels": metadata["labels"] | {HOLDER: holder},
+            "annotations": metadata["annotations"] | {KEY: key},
+            "ownerReferences": [{"kind": "Job", "name": name, "uid": name}],
+        },
+        "spec": {"containers": [{"name": CONTAINER}]},
+        "status": {"phase": "Failed", "reason": "Evicted"},
+    }
+
+
+def test_only_jobs_that_the_database_confirms_are_known(
+    site: Site, held: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    stranger, worker = (zmq.curve_keypair()[0].decode() for _ in range(2))
+    run = site.runner.submit(flows.holding, **held)
+    until(lambda: begun(held) == 1)
+    (job,) = site.cluster.jobs()
+    own, holder = job["metadata"]["annotations"][KEY], job["metadata"]["labels"][HOLDER]
+    hub, core = site.executor._hub, site.runner._core
+    assert core is not None and hub.authenticator is not None
+    core.store.join_worker(Session(id="ordinary", kind="worker", key=worker), 600.0, "{}")
+    (site.cluster.folder / "workers.toml").write_text(f'[[worker]]\nname = "one"\nkey = "{worker}"\n')
+    until(lambda: worker in hub.authenticator.allowed.list)  # type: ignore[union-attr]
+    announced = [("unknown", stranger), ("ordinary", stranger), ("ordinary", worker), (holder, stranger)]
+    for number, (claimed, key) in enumerate(announced):
+        site.cluster.state.create("pods", forged(f"forged-{number}", job, holder=claimed, key=key))
+    until(lambda: all(f"Job forged-{number} is ignored" in caplog.text for number in range(3)))
+    keys = hub.attempt_workers
+    assert keys.admits(own) and not keys.admits(stranger) and not keys.admits(worker)
+    assert not site.executor.has_holder("ordinary") and not site.executor.has_holder("unknown")
+    Path(held["go"]).touch()
+    assert run.wait(WAIT) is RunState.COMPLETED
+    assert [each.outcome for each in run.attempts()] == ["completed"], "a Pod that was forged ended the attempt"
 
 
 def hello(worker_id: str) -> Hello:

@@ -21,6 +21,7 @@ from turnout.errors import InvalidSetting, StoreError
 from turnout.executors.kubernetes import job_outcomes
 from turnout.executors.kubernetes.api import ApiError, ClusterApi
 from turnout.executors.kubernetes.attempt_jobs import AttemptJobs, resources_of
+from turnout.executors.kubernetes.job_admission import JobAdmission
 from turnout.executors.kubernetes.job_attempts import JobAttempt, JobTable
 from turnout.executors.kubernetes.manifest import instance_of, selector_text
 from turnout.executors.kubernetes.pod_events import PodEvents
@@ -72,6 +73,7 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         self._table = JobTable()
         self._background = BackgroundTasks(log)
         self._jobs: AttemptJobs
+        self._admission: JobAdmission
         self._watch: PodWatch | None = None
         self._room: Callable[[], object] = lambda: None
         self._listed = asyncio.Event()
@@ -161,7 +163,8 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         self._jobs = AttemptJobs(
             api, hub, self.settings, self._table, self._ended, self._background, name=self._name, template=template
         )
-        events = PodEvents(self._table, self._jobs, hub, self.settings, self._background)
+        self._admission = JobAdmission(self._table, self._jobs, hub, name=self._name)
+        events = PodEvents(self._table, self._admission, self._jobs, hub, self._background)
         self._watch = PodWatch(
             api,
             selector_text(instance, self._name),
@@ -375,3 +378,4 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         now = time.monotonic()
         for job in self._table:
             await self._jobs.check(job, now)
+        await self._admission.remove_strangers(now, self.settings.start_timeout)

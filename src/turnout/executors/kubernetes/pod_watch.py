@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from math import inf
 from typing import Any
 
+from turnout.errors import StoreError
 from turnout.executors.kubernetes.api import JOBS, OPENED, PODS, ApiError, ClusterApi
 from turnout.executors.kubernetes.watch_state import STEADY_SECONDS, Failure, List, WatchState
 from turnout.rate_limited_log import RateLimitedLog
@@ -18,10 +19,10 @@ log = logging.getLogger("turnout.kubernetes")
 
 BOOKMARK = "BOOKMARK"
 Json = dict[str, Any]
-Listed = Callable[[Sequence[Json], Sequence[Json], float], None]
+Listed = Callable[[Sequence[Json], Sequence[Json], float], Awaitable[None]]
 """Takes all Jobs, all Pods, and when they were asked for, by the monotonic clock."""
-Changed = Callable[[str, Json], None]
-"""Takes the kind of a change (``ADDED``, ``MODIFIED``, ``DELETED``) and the Pod."""
+Changed = Callable[[str, Json], Awaitable[None]]
+"""Takes the kind of a change (``ADDED``, ``MODIFIED``, ``DELETED``) and the Pod. Called again if it fails."""
 
 
 class PodWatch:
@@ -61,6 +62,8 @@ class PodWatch:
                     await self._watch(step.version)
             except ApiError as error:
                 self._failed(error.failure)
+            except StoreError as error:
+                self._failed(Failure(None, f"what it has said cannot be compared with the database: {error}"))
             except Exception as error:
                 log.exception("the watch of Pods failed and will be continued")
                 self._failed(Failure(None, str(error)))
@@ -71,7 +74,7 @@ class PodWatch:
         asked = self._clock()
         jobs, _ = await self._api.list(JOBS, self._selector)
         pods, version = await self._api.list(PODS, self._selector)
-        self._listed(jobs, pods, asked)
+        await self._listed(jobs, pods, asked)
         self.state.listed(version)
         self._log.recovered("the API server at %s answers again", self._api.server)
 
@@ -79,6 +82,8 @@ class PodWatch:
         opened, events = inf, 0
         try:
             async for kind, pod in self._api.watch(PODS, self._selector, version):
+                if kind not in (OPENED, BOOKMARK):
+                    await self._changed(kind, pod)
                 was_in_sync = self.state.in_sync
                 if kind == OPENED:
                     opened = self._clock()
@@ -89,8 +94,6 @@ class PodWatch:
                 if not was_in_sync:
                     self._log.recovered("the API server at %s answers again", self._api.server)
                     self._synced(True)
-                if kind not in (OPENED, BOOKMARK):
-                    self._changed(kind, pod)
         finally:
             lasted = self._clock() - opened
             self.state.closed(lasted)

@@ -15,6 +15,9 @@ from turnout.executors.kubernetes.watch_state import Failure
 REQUESTS = 40
 
 
+async def ignore(*_: Any) -> None: ...
+
+
 class Enough(BaseException):
     """Ends the watch."""
 
@@ -56,8 +59,8 @@ def test_a_server_that_ends_every_watch_is_not_asked_in_a_hot_loop(end: str) -> 
     watch = PodWatch(
         server,
         "",
-        listed=lambda jobs, pods, asked: None,
-        changed=lambda kind, pod: None,
+        listed=ignore,
+        changed=ignore,
         synced=lambda in_sync: None,
         sleep=server.sleep,
         clock=lambda: server.time,
