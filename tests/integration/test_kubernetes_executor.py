@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from tests.kit.cluster_state import Json
 from tests.kit.kubernetes_access import runner_options, write_access
 from tests.kit.waiting import until
 from turnout import Runner
+from turnout.cli.checks import Check, Grade
+from turnout.cli.reachability import executor_checks
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidSetting
 from turnout.executors.kubernetes.executor import KubernetesExecutor
@@ -27,6 +30,7 @@ from turnout.executors.kubernetes.settings import KubernetesSettings
 from turnout.executors.workers.attempt_workers import AttemptWorker, AttemptWorkers
 from turnout.model.rows import Session
 from turnout.model.states import RunState
+from turnout.runner.config import read_config
 from turnout.wire.messages import Hello
 
 WAIT = 120.0
@@ -385,6 +389,35 @@ def test_the_configuration_of_the_page_runs_its_tasks_in_the_cluster(cluster: Cl
         assert runner.submit(flows.success, "Ada").result(WAIT) == 6.0
     images = {pod["metadata"]["name"].split("-")[1]: pod["spec"]["containers"][0]["image"] for pod in cluster.pods()}
     assert images == {"greet": "registry.example.com/shop-gpu:1", "count": "registry.example.com/shop:1"}
+
+
+# -- turnout doctor --------------------------------------------------------------------------------------------------
+def doctor(folder: Path) -> list[Check]:
+    (folder / "turnout.toml").write_text(
+        f'[executors.cluster]\nuse = "kubernetes"\nimage = "shop:1"\nkubeconfig = "{folder}/kubeconfig"\n'
+    )
+    return list(executor_checks(read_config(folder, {})))
+
+
+def test_the_doctor_says_whether_the_cluster_can_be_reached(cluster: ClusterEmulator) -> None:
+    (check,) = doctor(cluster.folder)
+    assert (check.name, check.grade, check.text) == ("executor cluster", Grade.GOOD, "reachable")
+    assert [request.query for request, _ in cluster.server.served] == [{"limit": "1"}]
+    cluster.server.fail("GET", "jobs", 403)
+    (check,) = doctor(cluster.folder)
+    assert check.grade is Grade.BAD and "namespace default" in check.text and "(403)" in check.text
+
+
+def test_the_doctor_says_that_nothing_answers_at_the_address_of_the_cluster(tmp_path: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        write_access(tmp_path, url)
+        (check,) = doctor(tmp_path)
+    assert check.grade is Grade.BAD and f"at {url}: no answer" in check.text
+    (tmp_path / "kubeconfig").unlink()
+    (check,) = doctor(tmp_path)
+    assert check.grade is Grade.BAD and "the cluster cannot be found" in check.text
 
 
 # -- keys ------------------------------------------------------------------------------------------------------------

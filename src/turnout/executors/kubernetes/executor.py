@@ -19,7 +19,7 @@ from turnout.contracts.executor import Loader, RemoteExecutor, Report, Work
 from turnout.contracts.workers import Holders, NumberedLines, UsesHub
 from turnout.errors import InvalidSetting, StoreError
 from turnout.executors.kubernetes import job_outcomes
-from turnout.executors.kubernetes.api import ApiError, ClusterApi
+from turnout.executors.kubernetes.api import JOBS, ApiError, ClusterApi
 from turnout.executors.kubernetes.attempt_jobs import AttemptJobs, resources_of
 from turnout.executors.kubernetes.job_admission import JobAdmission
 from turnout.executors.kubernetes.job_attempts import JobAttempt, JobTable
@@ -150,6 +150,18 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
             resources_of(resources, self.settings)
         except InvalidSetting as error:
             return error.message
+        return None
+
+    async def check(self) -> str | None:
+        """Returns why the Jobs of its namespace cannot be listed; None if they can."""
+        api = self._connect()
+        try:
+            await api.probe(JOBS)
+        except ApiError as error:
+            status = "" if error.failure.status is None else f" ({error.failure.status})"
+            return f"Jobs of namespace {api.namespace} at {api.server}: {error.failure.message}{status}"
+        finally:
+            await api.close()
         return None
 
     async def start(self) -> None:
