@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -10,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 import zmq
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import executor_flows as flows
 from tests.kit.cluster_emulator import CONTAINER, PYTHON, ClusterEmulator
-from tests.kit.cluster_state import Json
+from tests.kit.cluster_server import ClusterServer
+from tests.kit.cluster_state import ClusterState, Json
 from tests.kit.kubernetes_access import runner_options, write_access
 from tests.kit.waiting import until
 from turnout import Runner
@@ -24,6 +27,7 @@ from turnout.cli.checks import Check, Grade
 from turnout.cli.reachability import executor_checks
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import InvalidSetting
+from turnout.executors.kubernetes.api import ApiError, ClusterApi
 from turnout.executors.kubernetes.executor import KubernetesExecutor
 from turnout.executors.kubernetes.manifest import HOLDER, KEY
 from turnout.executors.kubernetes.settings import KubernetesSettings
@@ -111,15 +115,68 @@ def test_a_busy_server_is_asked_again_when_it_says(site: Site) -> None:
     site.server.fail("POST", "secrets", 503)
     run = site.runner.submit(flows.retried)
     assert run.result(WAIT) == 3
-    assert site.server.count("POST", "jobs", 429) == 2
+    came = [(request.at, status) for request, status in site.server.served if request.verb == "create"]
+    (first, _), (second, _), (third, status), *_ = came
+    assert [each for _, each in came[:3]] == [429, 429, 201] and status == 201
+    assert second - first >= 1 and third - second >= 1, "it was asked again before the time that it said"
 
 
-def test_a_server_that_fails_at_the_start_delays_tasks_and_says_why(cluster: ClusterEmulator) -> None:
-    cluster.server.fail("GET", "jobs", 500, times=6)
+def test_a_server_that_fails_at_the_start_delays_tasks_and_says_why(
+    cluster: ClusterEmulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnout.executors.kubernetes.executor.FIRST_LIST_TIMEOUT", 0.2)
+    cluster.server.fail("GET", "jobs", 500, times=1000)
     with site_of(cluster) as site:
         run = site.runner.submit(flows.deferred)
+        reason = until(lambda: run.tasks()[0].reason)
+        assert reason == "cluster_unavailable: Injected (500)"
+        with cluster.state.changed:
+            cluster.server.faults.clear()
         assert run.result(WAIT) == [0, 1]
-    assert cluster.server.count("GET", "jobs", 500) == 6
+
+
+def test_everything_is_listed_page_by_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnout.executors.kubernetes.api.PAGE", 2)
+    state = ClusterState()
+    server = ClusterServer(state)
+    for number in range(5):
+        state.create("pods", {"metadata": {"name": f"pod{number}", "labels": {"a": "b"}}})
+        state.create("pods", {"metadata": {"name": f"other{number}"}})
+
+    async def listed() -> tuple[list[str], str]:
+        api = ClusterApi.of(str(tmp_path / "kubeconfig"), None, None)
+        try:
+            items, version = await api.list("pods", "a=b")
+            return [each["metadata"]["name"] for each in items], version
+        finally:
+            await api.close()
+
+    write_access(tmp_path, server.url)
+    server.start()
+    try:
+        assert asyncio.run(listed()) == ([f"pod{number}" for number in range(5)], str(state.version))
+        assert server.count("GET", "pods", 200) == 3
+        server.on_page = state.compact
+        with pytest.raises(ApiError) as error:
+            asyncio.run(listed())
+        assert error.value.failure.status == 410, "a list that takes too long is begun anew"
+    finally:
+        server.stop()
+
+
+def test_the_role_has_the_rights_that_the_executor_uses_and_no_more(site: Site, held: dict[str, str]) -> None:
+    site.server.fail("POST", "jobs", 500, after=True)
+    assert site.runner.submit(flows.deferred).result(WAIT) == [0, 1]
+    run = site.runner.submit(flows.holding, **held)
+    until(lambda: begun(held) == 1)
+    run.cancel("not needed")
+    assert run.wait(WAIT) is RunState.CANCELLED
+    until(lambda: site.server.deleted)
+    used = {(request.plural, request.verb) for request, _ in site.server.served}
+    documents = yaml.safe_load_all((ROOT / "deploy/kubernetes/rbac.yaml").read_text())
+    (role,) = [each for each in documents if each["kind"] == "Role"]
+    granted = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+    assert granted == used
 
 
 @pytest.mark.parametrize("fault", ["dropped", "compacted", "error event", "500", "429"])
@@ -149,13 +206,14 @@ def test_a_watch_that_breaks_misses_nothing(site: Site, held: dict[str, str], fa
 def test_a_server_that_does_not_let_jobs_be_created_makes_tasks_wait_with_its_words(
     cluster: ClusterEmulator, status: int
 ) -> None:
-    with site_of(cluster, start_timeout=5.0) as site:
+    with site_of(cluster, start_timeout=1.0) as site:
         site.server.fail("POST", "jobs", status, times=1000)
         run = site.runner.submit(flows.deferred)
         until(lambda: f"({status})" in (run.tasks()[0].reason or "") or "breaker" in (run.tasks()[0].reason or ""))
-        with site.cluster.state.changed:
-            site.server.faults.clear()
-        assert run.wait(WAIT) is RunState.COMPLETED
+    with cluster.state.changed:
+        cluster.server.faults.clear()
+    with site_of(cluster) as site:
+        assert site.runner.get(run.id).wait(WAIT) is RunState.COMPLETED
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
@@ -180,14 +238,16 @@ def test_a_pod_that_no_node_takes_shows_why_and_its_task_runs_when_there_is_one(
         reason = until(lambda: run.tasks()[0].reason)
         assert reason == "pod_unschedulable: 0/3 nodes are available"
         assert any("0/3 nodes" in line.text for line in run.logs()), "the log has it while the pod waits"
-        cluster.kubelet = lambda pod: None
+    cluster.kubelet = lambda pod: None
+    with site_of(cluster) as site:
+        run = site.runner.get(run.id)
         assert run.wait(WAIT) is RunState.COMPLETED
         assert not [each for each in run.attempts() if each.outcome not in ("returned", "completed")]
 
 
 def test_a_job_that_gets_no_pod_is_forgotten_with_its_deletion(cluster: ClusterEmulator) -> None:
     cluster.creates_pods = False
-    with site_of(cluster, start_timeout=5.0) as site:
+    with site_of(cluster, start_timeout=1.0) as site:
         run = site.runner.submit(flows.success, "Ada")
         until(lambda: "its Job has no pod" in (run.tasks()[0].reason or ""))
         run.cancel("not needed")
@@ -232,8 +292,9 @@ def test_a_pod_that_runs_and_never_reaches_the_hub_is_answered_in_time(cluster: 
     with site_of(cluster, start_timeout=0.5) as site:
         run = site.runner.submit(flows.success, "Ada")
         until(lambda: "pod_not_connected" in (run.tasks()[0].reason or ""))
-        cluster.kubelet = lambda pod: None
-        assert run.wait(WAIT) is RunState.COMPLETED
+    cluster.kubelet = lambda pod: None
+    with site_of(cluster) as site:
+        assert site.runner.get(run.id).wait(WAIT) is RunState.COMPLETED
 
 
 def test_a_pod_that_is_evicted_before_it_starts_costs_no_attempt(cluster: ClusterEmulator) -> None:
@@ -317,19 +378,43 @@ def test_a_body_that_ends_within_the_grace_of_its_deleted_pod_keeps_its_result(
         assert begun(held) == site.started() == 1
 
 
-def test_a_body_that_outlasts_the_grace_of_its_evicted_pod_is_lost_with_the_reason(
-    site: Site, held: dict[str, str]
+@pytest.mark.parametrize(
+    ("disruption", "words"), [("EvictionByEvictionAPI", "its node is drained"), ("", "its worker was stopped")]
+)
+def test_a_body_that_outlasts_the_grace_of_its_deleted_pod_is_lost_with_the_reason(
+    site: Site, held: dict[str, str], disruption: str, words: str
 ) -> None:
     run = site.runner.submit(flows.holding, **held)
     pod = site.pod()
     until(lambda: begun(held) == 1)
-    site.cluster.delete_pod(pod, "EvictionByEvictionAPI")
+    site.cluster.delete_pod(pod, disruption)
     until(lambda: begun(held) == 2, "no other attempt followed")
     assert site.cluster.processes[pod].poll() is not None, "the second body was started beside the first"
     Path(held["go"]).touch()
     assert run.wait(WAIT) is RunState.COMPLETED
     assert [each.outcome for each in run.attempts()] == ["lost", "completed"]
-    assert "its node is drained" in (run.attempts()[0].error or "")
+    assert words in (run.attempts()[0].error or "")
+
+
+def test_a_pod_that_is_deleted_before_it_starts_costs_no_attempt(cluster: ClusterEmulator) -> None:
+    cluster.kubelet = lambda pod: UNSCHEDULED
+    with site_of(cluster) as site:
+        run = site.runner.submit(flows.success, "Ada")
+        (pod,) = until(cluster.pods)
+        cluster.kubelet = lambda pod: None
+        cluster.delete_pod(pod["metadata"]["name"])
+        assert run.wait(WAIT) is RunState.COMPLETED
+        assert not [each for each in run.attempts() if each.outcome not in ("returned", "completed")]
+
+
+def test_a_job_that_has_ended_is_removed_after_its_time_and_forgotten(cluster: ClusterEmulator) -> None:
+    with site_of(cluster, ttl=1) as site:
+        run = site.runner.submit(flows.deferred)
+        assert run.result(WAIT) == [0, 1]
+        until(lambda: not cluster.jobs() and not cluster.pods() and not cluster.state.all("secrets"))
+        until(lambda: not len(site.executor._table), "Jobs that the cluster has removed are still known")
+        assert not site.server.deleted, "Jobs that have ended are left to the cluster"
+        assert {each.outcome for each in run.attempts()} <= {"deferred", "completed"}
 
 
 def test_a_job_whose_sidecar_goes_on_is_removed_after_the_grace(cluster: ClusterEmulator) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from turnout.executors.kubernetes.api import JOBS, SECRETS, ApiError, ClusterApi
 from turnout.executors.kubernetes.manifest import HOLDER
-from turnout.executors.kubernetes.watch_state import Failure, backoff
+from turnout.executors.kubernetes.watch_state import MAX_JITTER, Failure, backoff
 
 log = logging.getLogger("turnout.kubernetes")
 
@@ -95,7 +95,7 @@ class JobLauncher:
                 return await request()
             except ApiError as error:
                 failures += 1
-                delay = backoff(failures, error.failure) * random.uniform(0.8, 1.2)
+                delay = backoff(failures, error.failure) * random.uniform(1.0, MAX_JITTER)
                 passes = error.failure.passes or (patient and not error.failure.is_refusal)
                 if not passes or time.monotonic() + delay > until:
                     raise

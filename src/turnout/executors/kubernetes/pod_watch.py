@@ -12,7 +12,7 @@ from typing import Any
 
 from turnout.errors import StoreError
 from turnout.executors.kubernetes.api import JOBS, OPENED, PODS, ApiError, ClusterApi
-from turnout.executors.kubernetes.watch_state import STEADY_SECONDS, Failure, List, WatchState
+from turnout.executors.kubernetes.watch_state import MAX_JITTER, STEADY_SECONDS, Failure, List, WatchState
 from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.kubernetes")
@@ -54,7 +54,7 @@ class PodWatch:
         while True:
             step = self.state.next()
             if step.delay:
-                await self._sleep(step.delay * random.uniform(0.8, 1.2))
+                await self._sleep(step.delay * random.uniform(1.0, MAX_JITTER))
             try:
                 if isinstance(step, List):
                     await self._list()

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 INITIAL_BACKOFF, MAX_BACKOFF = 0.2, 30.0
+MAX_JITTER = 1.3
+"""Factor by which a pause may be longer, never shorter: the server may have asked for it."""
 STEADY_SECONDS = 1.0
 """Seconds after which a watch counts as served, although nothing has changed."""
 GONE, TOO_MANY_REQUESTS, REQUEST_TIMEOUT = 410, 429, 408
