@@ -129,6 +129,14 @@ def test_every_extra_that_is_named_exists() -> None:
     assert not any("kubernetes" in each for each in project["optional-dependencies"]["all"])
 
 
+def test_extras_for_development_are_shown_to_no_user() -> None:
+    from turnout.cli.installed_extras import NOT_FOR_USERS
+    from turnout.model.extras import EXTRAS
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(project["optional-dependencies"]) - NOT_FOR_USERS == {extra for extra, _ in EXTRAS.values()}
+
+
 def test_telemetry_names_its_extra(plain: dict[str, str], tmp_path: Path) -> None:
     enabled = {**plain, "TURNOUT_TELEMETRY__ENABLED": "true"}
     code = "from turnout import Runner\ntry: Runner('sqlite:///a.db')\nexcept ImportError as error: print(error)\n"

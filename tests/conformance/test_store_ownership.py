@@ -98,6 +98,8 @@ def test_holders_are_known_also_when_they_have_ended(store: Store) -> None:
     assert not store.holders(["late"])["late"].alive
     store.end_session("s")
     assert store.holders(["s"]) == {"s": Holder(session=session, alive=False, lease=15.0)}
+    store.join_worker(Session(id="worker", kind="worker", key="K"), 15.0, "{}")
+    assert store.holders(["worker"])["worker"].session.key == "K"
 
 
 def test_a_session_that_was_declared_dead_stays_dead(store: Store) -> None:

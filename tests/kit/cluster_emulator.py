@@ -9,9 +9,11 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.kit.cluster_jobs import is_outdated, job_status, stamp
 from tests.kit.cluster_server import ClusterServer
 from tests.kit.cluster_state import ClusterState, Conflict, Json
 from tests.kit.forked import Forked
@@ -37,9 +39,14 @@ class ClusterEmulator:
         self.folder = folder
         self.path = path
         """What pods may import from, besides Turnout."""
+        self.creates_pods = True
+        """False: the namespace has no quota for Pods."""
         self.processes: dict[str, Forked] = {}
         """By pod."""
+        self._leaving: set[str] = set()
+        """Pods that are being deleted."""
         self._kills: dict[str, float] = {}
+        """When their containers are killed, by the monotonic clock."""
         self._handled: set[str] = set()
         """Jobs that have had their pod."""
         self._stopped = threading.Event()
@@ -71,7 +78,14 @@ class ClusterEmulator:
         return [process for process in self.processes.values() if process.poll() is None]
 
     def set_status(self, pod: str, status: Json) -> None:
-        self.state.update("pods", pod, lambda item: item.__setitem__("status", status))
+        self.state.update("pods", pod, partial(_set_status, status))
+
+    def delete_pod(self, pod: str, disruption: str = "") -> None:
+        """Deletes a Pod alone: its container gets SIGTERM, and SIGKILL after the grace. ``disruption``: why the cluster
+        does so, as ``EvictionByEvictionAPI``."""
+        if pod not in self._leaving:
+            self._leaving.add(pod)
+            self.state.update("pods", pod, partial(_set_deleted, disruption))
 
     def lose_node(self, pod: str) -> None:
         """The node is gone, with the process: after a while the cluster says so."""
@@ -91,6 +105,7 @@ class ClusterEmulator:
             self._collect_garbage()
             self._start_containers()
             self._look_at_processes()
+            self._finish_jobs()
             with self.state.changed:
                 if self.state.version == before:
                     self.state.changed.wait(self.state.interval)
@@ -98,7 +113,7 @@ class ClusterEmulator:
     def _create_pods(self) -> None:
         for job in self.jobs():
             name = job["metadata"]["name"]
-            if name in self._handled:
+            if name in self._handled or not self.creates_pods:
                 continue
             self._handled.add(name)
             template = job["spec"]["template"]
@@ -108,29 +123,46 @@ class ClusterEmulator:
             with contextlib.suppress(Conflict):
                 self.state.create("pods", {"metadata": metadata, "spec": template["spec"], "status": _pending()})
 
-    def _collect_garbage(self) -> None:
-        jobs = {job["metadata"]["uid"]: job for job in self.jobs()}
-        now = time.monotonic()
-        for pod in self.pods():
-            name = pod["metadata"]["name"]
-            if _owner(pod) in jobs:
+    def _finish_jobs(self) -> None:
+        """Writes how Jobs have ended, and removes those whose time is over."""
+        pods = {_owner(pod): pod for pod in self.pods()}
+        for job in self.jobs():
+            name, uid = job["metadata"]["name"], job["metadata"]["uid"]
+            if name not in self._handled:
                 continue
-            process = self.processes.get(name)
-            if process is None or process.poll() is not None:
-                self.state.remove("pods", name)
-            elif name not in self._kills:
-                self._kills[name] = now + pod["spec"]["terminationGracePeriodSeconds"]
-                process.terminate()
-            elif now >= self._kills[name]:
-                process.kill()
+            status = job_status(job, pods.get(uid))
+            if status is not None:
+                self.state.update("jobs", name, partial(_set_status, status))
+            elif is_outdated(job):
+                self.state.remove("jobs", name)
+
+    def _collect_garbage(self) -> None:
+        jobs = {job["metadata"]["uid"] for job in self.jobs()}
+        for pod in self.pods():
+            if _owner(pod) not in jobs:
+                self.delete_pod(pod["metadata"]["name"])
+            self._end_container(pod)
         for secret in self.state.all("secrets"):
             if _owner(secret) not in jobs:
                 self.state.remove("secrets", secret["metadata"]["name"])
 
+    def _end_container(self, pod: Json) -> None:
+        """Ends the container of a Pod that is being deleted, and removes the Pod when that has ended."""
+        name, process = pod["metadata"]["name"], self.processes.get(pod["metadata"]["name"])
+        if name not in self._leaving:
+            return
+        if process is None or (process.poll() is not None and not _runs(pod)):
+            self.state.remove("pods", name)
+        elif name not in self._kills:
+            self._kills[name] = time.monotonic() + pod["spec"]["terminationGracePeriodSeconds"]
+            process.terminate()
+        elif time.monotonic() >= self._kills[name]:
+            process.kill()
+
     def _start_containers(self) -> None:
         for pod in self.pods():
             name = pod["metadata"]["name"]
-            if pod["status"].get("phase") != "Pending" or name in self.processes or name in self._kills:
+            if pod["status"].get("phase") != "Pending" or name in self.processes or name in self._leaving:
                 continue
             status = self.kubelet(pod)
             if status is not None:
@@ -149,8 +181,7 @@ class ClusterEmulator:
                 self.processes[name] = Forked(
                     command[1:], cwd=self.folder, env=environment, stdout=log, stderr=subprocess.STDOUT
                 )
-            running = _status(running={"startedAt": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
-            self.set_status(name, {"phase": "Running", "containerStatuses": [running]})
+            self.set_status(name, {"phase": "Running", "containerStatuses": [_status(running={"startedAt": stamp()})]})
 
     def _environment(self, pod: Json) -> dict[str, str] | None:
         """The variables of the container; None while its Secret is not there."""
@@ -171,12 +202,32 @@ class ClusterEmulator:
         for name, process in list(self.processes.items()):
             pod = self.state.get("pods", name)
             code = process.poll()
-            if pod is None or code is None or pod["status"].get("phase") != "Running":
+            if pod is None or code is None or not _runs(pod):
                 continue
             code = 128 - code if code < 0 else code
             ended = {"exitCode": code, "reason": "Completed" if code == 0 else "Error"}
             phase = "Succeeded" if code == 0 else "Failed"
-            self.set_status(name, {"phase": phase, "containerStatuses": [_status(terminated=ended)]})
+            if len(pod["spec"]["containers"]) > 1 and name not in self._leaving:
+                phase = "Running"  # the other containers go on
+            status = {**pod["status"], "phase": phase, "containerStatuses": [_status(terminated=ended)]}
+            self.set_status(name, status)
+
+
+def _set_status(status: Json, item: Json) -> None:
+    item["status"] = status
+
+
+def _set_deleted(disruption: str, pod: Json) -> None:
+    pod["metadata"]["deletionTimestamp"] = stamp()
+    if disruption:
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": disruption}
+        pod["status"] = {**pod["status"], "conditions": [*pod["status"].get("conditions", ()), condition]}
+
+
+def _runs(pod: Json) -> bool:
+    """True if the container of the attempt has not ended, as far as the cluster knows."""
+    states = pod["status"].get("containerStatuses") or [{}]
+    return pod["status"].get("phase") == "Running" and "terminated" not in states[0].get("state", {})
 
 
 def _pending() -> Json:

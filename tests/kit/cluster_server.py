@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,15 +30,27 @@ class Fault(NamedTuple):
     """Of a watch: it is opened, and then an event says the failure."""
 
 
+VERBS = {"POST": "create", "DELETE": "delete"}
+
+
 class Request(NamedTuple):
     method: str
     plural: str
     name: str
     query: dict[str, str]
+    at: float = 0.0
+    """When it came, by the monotonic clock."""
 
     @property
     def watches(self) -> bool:
         return self.query.get("watch") == "true"
+
+    @property
+    def verb(self) -> str:
+        """The right that a role needs for it."""
+        if self.method in VERBS:
+            return VERBS[self.method]
+        return "watch" if self.watches else "get" if self.name else "list"
 
 
 class ClusterServer:
@@ -49,6 +62,10 @@ class ClusterServer:
         self.served: list[tuple[Request, int]] = []
         self.deleted: list[str] = []
         """Names of Jobs whose deletion was requested."""
+        self.lists: dict[int, list[Json]] = {}
+        """Lists of which not all pages were read, by their version."""
+        self.on_page: Callable[[], object] = lambda: None
+        """Called when a page is sent that is not the last."""
         self.watches = 0
         self.generation = 0
         """Watches of an earlier one are cut off."""
@@ -112,9 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
             item = self.owner.state.get(request.plural, request.name)
             self._answer(request, 200, item) if item is not None else self._status(request, 404, "NotFound")
         else:
-            items = self.owner.state.all(request.plural, selector_of(request.query.get("labelSelector", "")))
-            version = {"resourceVersion": str(self.owner.state.version)}
-            self._answer(request, 200, {"kind": "List", "metadata": version, "items": items})
+            self._list(request)
 
     def do_POST(self) -> None:
         request, item = self._request(), self._body()
@@ -144,16 +159,38 @@ class _Handler(BaseHTTPRequestHandler):
             self.owner.state.remove(request.plural, request.name)
             self._answer(request, 200, {"kind": "Status", "status": "Success"})
 
+    def _list(self, request: Request) -> None:
+        """Answers with one page. Later pages are those of the first, for as long as its version is remembered."""
+        state, limit = self.owner.state, int(request.query.get("limit", 0))
+        with state.changed:
+            if token := request.query.get("continue"):
+                version, start = (int(part) for part in token.split("."))
+                items = self.owner.lists[version]
+            else:
+                version, start = state.version, 0
+                items = state.all(request.plural, selector_of(request.query.get("labelSelector", "")))
+            expired = version < state.compacted
+            end = start + limit if limit else len(items)
+            more = {"continue": f"{version}.{end}"} if end < len(items) else {}
+            if more:
+                self.owner.lists[version] = items
+                self.owner.on_page()
+        if expired:
+            self._status(request, 410, "Expired")
+            return
+        metadata = {"resourceVersion": str(version), **more}
+        self._answer(request, 200, {"kind": "List", "metadata": metadata, "items": items[start:end]})
+
     # -- answers ----------------------------------------------------------------------------------------------------
     def _request(self) -> Request:
         parts = urlsplit(self.path)
         path = parts.path.strip("/").split("/")
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
         if "namespaces" not in path:
-            return Request(self.command, path[-1], "", query)
+            return Request(self.command, path[-1], "", query, time.monotonic())
         assert path[path.index("namespaces") + 1] == NAMESPACE
         plural, *name = path[path.index("namespaces") + 2 :]
-        return Request(self.command, plural, name[0] if name else "", query)
+        return Request(self.command, plural, name[0] if name else "", query, time.monotonic())
 
     def _body(self) -> Json:
         return json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
@@ -194,7 +231,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self._last_chunk()
                 return
             while True:
-                changes = state.since(request.plural, version, selector)
+                with state.changed:
+                    if self.owner.generation != generation:
+                        self.close_connection = True
+                        return
+                    changes = state.since(request.plural, version, selector)
                 if changes is None:
                     self._chunk({"type": "ERROR", "object": _status(410, "Expired")})
                     self._last_chunk()
@@ -203,9 +244,6 @@ class _Handler(BaseHTTPRequestHandler):
                     version = change.version
                     self._chunk({"type": change.kind, "object": change.item})
                 with state.changed:
-                    if self.owner.generation != generation:
-                        self.close_connection = True
-                        return
                     quiet = not state.changed.wait_for(partial(self._has_news, version, generation), 0.2)
                     version = state.version if quiet else version
                 if quiet and request.query.get("allowWatchBookmarks") == "true":

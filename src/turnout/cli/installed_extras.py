@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 import msgspec
 
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+).*;.*\bextra\s*==\s*['\"](?P<extra>[^'\"]+)['\"]")
-NOT_FOR_USERS = frozenset({"all", "dev", "test-postgres"})
+NOT_FOR_USERS = frozenset({"all", "dev", "test-clusters", "test-postgres"})
 """Extras that contain others, and those for development."""
 
 

@@ -166,6 +166,11 @@ class Holders(Protocol):
 
     async def end_session(self, worker_id: str) -> None: ...
 
+    async def keys_of(self, worker_ids: Sequence[str]) -> Mapping[str, str]:
+        """Returns the public keys with which the sessions of these workers were opened, ended ones included; none for
+        other sessions, and for those that ended long ago."""
+        ...
+
     async def extend_attempts(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
         """Extends these attempts (task id, attempt) of the worker; returns those that a run waits for."""
         ...

@@ -132,7 +132,7 @@ class Ownership:
 
     def holders(self, ids: Sequence[str]) -> dict[str, Holder]:
         rows = self._database.read("holders", ids=json_list(ids))
-        return {row[0]: Holder(session=_session(row[:8]), lease=row[8], alive=bool(row[9])) for row in rows}
+        return {row[0]: Holder(session=_session(row[:9]), lease=row[9], alive=bool(row[10])) for row in rows}
 
     def holders_alive(self, holders: Sequence[str]) -> frozenset[str]:
         return frozenset(row[0] for row in self._database.read("holders_alive", holders=json_list(holders)))
@@ -176,7 +176,7 @@ class Ownership:
 
 
 def _session(row: tuple[Any, ...]) -> Session:
-    id, kind, host, boot_id, pid_namespace, pid, process_started, workflows = row
+    id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, *key = row
     return Session(
         id=id,
         kind=kind,
@@ -186,6 +186,7 @@ def _session(row: tuple[Any, ...]) -> Session:
         pid=pid,
         process_started=process_started,
         workflows=tuple(msgspec.json.decode(workflows, type=list[str])),
+        key=key[0] if key else "",
     )
 
 

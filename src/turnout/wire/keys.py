@@ -15,6 +15,9 @@ from turnout.model.extras import optional_packages
 LENGTH = 40
 """Characters of a key in Z85."""
 SHORT = 8
+KUBERNETES_DATA = "..data"
+"""The entry that a folder has if it is a volume of a Secret in Kubernetes. There the group is the pod's own fsGroup,
+which the kubelet lets read every file."""
 _Z85 = re.compile(r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}")
 _LINE = re.compile(r"""\s*(public|secret)-key\s*=\s*["']?([^\s"']+)["']?\s*""")
 
@@ -74,7 +77,10 @@ def own_pair(file: Path, log: logging.Logger) -> KeyPair:
             "generate`",
             code="bad_key_file",
         )
-    if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    others = stat.S_IRWXG | stat.S_IRWXO
+    if (file.parent / KUBERNETES_DATA).exists():
+        others ^= stat.S_IRGRP
+    if file.stat().st_mode & others:
         log.warning("others on this machine can read %s, which holds a secret key: chmod 600 it", file)
     return pair
 

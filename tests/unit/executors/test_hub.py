@@ -73,6 +73,10 @@ class Database:
     async def end_session(self, worker_id: str) -> None:
         await self._answer()
 
+    async def keys_of(self, worker_ids: Sequence[str]) -> Mapping[str, str]:
+        await self._answer()
+        return {}
+
     async def extend_attempts(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
         await self._answer()
         return frozenset(attempts) & self.wanted

@@ -216,6 +216,14 @@ def test_a_workers_key_file_is_looked_at_as_a_hubs_is(tmp_path: Path, caplog: py
         caplog.clear()
         worker_settings(Config(tmp_path), {}, options)
         assert ("which holds a secret key: chmod 600 it" in caplog.text) is warned
+    # A volume of a Secret: the kubelet lets the group of the pod read it.
+    (tmp_path / "..data").mkdir()
+    for mode, warned in ((0o440, False), (0o444, True), (0o460, True)):
+        file.chmod(mode)
+        caplog.clear()
+        worker_settings(Config(tmp_path), {}, options)
+        assert ("which holds a secret key: chmod 600 it" in caplog.text) is warned
+    file.chmod(0o600)
     public = zmq.curve_keypair()[0].decode()
     file.write_text(re.sub(r'public-key = "[^"]+"', lambda _: f'public-key = "{public}"', file.read_text()))
     with pytest.raises(InvalidSetting, match="do not belong together"):

@@ -98,6 +98,10 @@ class ClusterApi:
                 return items, str(metadata.get("resourceVersion", ""))
             params["continue"] = str(metadata["continue"])
 
+    async def probe(self, kind: str) -> None:
+        """Lists one object. Raises ApiError if the server does not answer, or does not allow that."""
+        await self._request("GET", self._path(kind), params={"limit": "1"})
+
     async def watch(self, kind: str, selector: str, version: str) -> AsyncIterator[tuple[str, Json]]:
         """Yields ``OPENED``, then the kind and the object of every change after this version, bookmarks among them,
         until the server ends the watch. Raises ApiError for an event that is an error, too."""

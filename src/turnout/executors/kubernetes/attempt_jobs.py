@@ -36,7 +36,6 @@ from turnout.wire.keys import KeyPair
 
 log = logging.getLogger("turnout.kubernetes")
 
-FORBIDDEN, CONFLICT = 403, 409
 RENEWALS = 2
 """Renewals of sessions per heartbeat interval of a worker."""
 
@@ -69,12 +68,10 @@ class AttemptJobs:
         self._server_key = hub.authenticator.public_key
         self._instance = instance_of(self._server_key)
         self.launcher = JobLauncher(api)
-        self._pairs: dict[str, KeyPair] = {}
-        """Pairs of workers whose Secrets are not created yet, by holder: the secret half is not kept longer."""
 
     # -- creation -----------------------------------------------------------------------------------------------
-    def new(self, event: TaskReadyEvent, token: str, report: Report) -> JobAttempt:
-        """Returns a Job that is to be created, with a new key for its worker."""
+    def new(self, event: TaskReadyEvent, token: str, report: Report) -> tuple[JobAttempt, KeyPair]:
+        """Returns a Job that is to be created, and new keys for its worker. The secret half is kept nowhere."""
         public, secret = zmq.curve_keypair()
         pair = KeyPair(public.decode(), secret.decode())
         identity = self._identity(event, token)
@@ -87,37 +84,32 @@ class AttemptJobs:
             event=event,
             report=report,
         )
-        self._pairs[event.holder] = pair
         self._table.add(job)
-        return job
+        return job, pair
 
-    async def launch(self, job: JobAttempt, work: Work) -> None:
+    async def launch(self, job: JobAttempt, pair: KeyPair, work: Work) -> None:
         """Creates the Job, with a session in the database first: an attempt of an unknown holder would be lost."""
         assert job.event is not None
         job.work = work
-        pair = self._pairs[job.holder]
-        try:
-            identity = self._identity(job.event, job.token)
-            call = WorkerCall(
-                connect=await self._addresses(), server_key=self._server_key, keys=pair, modules=self._modules(work)
-            )
-            manifest = job_of(
-                identity,
-                self._settings,
-                call,
-                template=self._template,
-                labels=work.labels,
-                resources=resources_of(work.resources, self._settings),
-            )
-            await self._hub.ports.holders.open_session(_session(job), self._about(job))
-            self.expect(job)
-            until = job.since + self._settings.start_timeout
-            if await self.launcher.create(
-                manifest, lambda made: secret_of(identity, call, made), until=until, wanted=lambda: job.open
-            ):
-                job.created_at = time.monotonic()
-        finally:
-            del self._pairs[job.holder]
+        identity = self._identity(job.event, job.token)
+        call = WorkerCall(
+            connect=await self._addresses(), server_key=self._server_key, keys=pair, modules=self._modules(work)
+        )
+        manifest = job_of(
+            identity,
+            self._settings,
+            call,
+            template=self._template,
+            labels=work.labels,
+            resources=resources_of(work.resources, self._settings),
+        )
+        await self._hub.ports.holders.open_session(_session(job), self._about(job))
+        self.expect(job)
+        until = job.since + self._settings.start_timeout
+        if await self.launcher.create(
+            manifest, lambda made: secret_of(identity, call, made), until=until, wanted=lambda: job.open
+        ):
+            job.created_at = time.monotonic()
         if not job.open:
             # It ended while it was being created: the first deletion may have come too early.
             job.removed = False
@@ -126,10 +118,10 @@ class AttemptJobs:
     def not_created(self, job: JobAttempt, event: TaskReadyEvent, failure: Failure) -> None:
         """Ends an attempt whose Job the API server has refused, or not created in time."""
         words = f"its Job was not created: {failure.message}"
-        if failure.passes or failure.status in (FORBIDDEN, CONFLICT):
-            result = ExecutionResult.returned(event, f"{CLUSTER_UNAVAILABLE}: {words}", unavailable=True)
-        else:
+        if failure.is_refusal:
             result = ExecutionResult.failed(event, ErrorInfo("JobRefused", words), retryable=False)
+        else:
+            result = ExecutionResult.returned(event, f"{CLUSTER_UNAVAILABLE}: {words}", unavailable=True)
         self._ended(job, result)
 
     def _identity(self, event: TaskReadyEvent, token: str) -> Identity:
@@ -184,7 +176,10 @@ class AttemptJobs:
 
     # -- waits --------------------------------------------------------------------------------------------------
     async def check(self, job: JobAttempt, now: float) -> None:
-        """Answers an attempt whose worker has not connected in time, and removes a Job that no run waits for."""
+        """Answers an attempt whose worker has not connected in time, and removes a Job that no run waits for, or whose
+        other containers go on."""
+        if job.state is not None and job.state.lingers and now - job.over_since > self._settings.grace:
+            self.delete(job)
         late = now - job.since > self._settings.start_timeout
         if job.waits and job.event is not None:
             state = job.state
@@ -221,7 +216,12 @@ class AttemptJobs:
         """Deletes the Job; its pod gets SIGTERM, and SIGKILL when its grace is over."""
         if not job.removed:
             job.removed = True
-            self._background.spawn(self.launcher.delete(job.name))
+            self._background.spawn(self._delete(job))
+
+    async def _delete(self, job: JobAttempt) -> None:
+        # A Job without a Pod is not heard of again. One that could not be deleted is listed some day.
+        if await self.launcher.delete(job.name) and job.removed and job.state is None and not job.open:
+            self._table.remove(job)
 
     async def _end_session(self, holder: str) -> None:
         try:

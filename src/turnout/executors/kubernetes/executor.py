@@ -18,8 +18,10 @@ from typing import Any
 from turnout.contracts.executor import Loader, RemoteExecutor, Report, Work
 from turnout.contracts.workers import Holders, NumberedLines, UsesHub
 from turnout.errors import InvalidSetting, StoreError
-from turnout.executors.kubernetes.api import ApiError, ClusterApi
+from turnout.executors.kubernetes import job_outcomes
+from turnout.executors.kubernetes.api import JOBS, ApiError, ClusterApi
 from turnout.executors.kubernetes.attempt_jobs import AttemptJobs, resources_of
+from turnout.executors.kubernetes.job_admission import JobAdmission
 from turnout.executors.kubernetes.job_attempts import JobAttempt, JobTable
 from turnout.executors.kubernetes.manifest import instance_of, selector_text
 from turnout.executors.kubernetes.pod_events import PodEvents
@@ -34,6 +36,7 @@ from turnout.model.reasons import CLUSTER_UNAVAILABLE, HUB_UNAVAILABLE, NO_CAPAC
 from turnout.model.resources import Resources
 from turnout.model.spec import TaskSpec
 from turnout.model.workers import HubStatus
+from turnout.wire.keys import KeyPair
 
 log = logging.getLogger("turnout.kubernetes")
 
@@ -70,6 +73,7 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         self._table = JobTable()
         self._background = BackgroundTasks(log)
         self._jobs: AttemptJobs
+        self._admission: JobAdmission
         self._watch: PodWatch | None = None
         self._room: Callable[[], object] = lambda: None
         self._listed = asyncio.Event()
@@ -148,6 +152,18 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
             return error.message
         return None
 
+    async def check(self) -> str | None:
+        """Returns why the Jobs of its namespace cannot be listed; None if they can."""
+        api = self._connect()
+        try:
+            await api.probe(JOBS)
+        except ApiError as error:
+            status = "" if error.failure.status is None else f" ({error.failure.status})"
+            return f"Jobs of namespace {api.namespace} at {api.server}: {error.failure.message}{status}"
+        finally:
+            await api.close()
+        return None
+
     async def start(self) -> None:
         """Lists what is in the cluster. A cluster that does not answer delays attempts, not the orchestrator."""
         hub = self._hub
@@ -159,7 +175,8 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         self._jobs = AttemptJobs(
             api, hub, self.settings, self._table, self._ended, self._background, name=self._name, template=template
         )
-        events = PodEvents(self._table, self._jobs, hub, self.settings, self._background)
+        self._admission = JobAdmission(self._table, self._jobs, hub, name=self._name)
+        events = PodEvents(self._table, self._admission, self._jobs, hub, self._background)
         self._watch = PodWatch(
             api,
             selector_text(instance, self._name),
@@ -263,8 +280,8 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
             if event.again:
                 self._resume(event, token, report)
             else:
-                job = self._jobs.new(event, token, report)
-                self._background.spawn(self._launch(job, event))
+                job, pair = self._jobs.new(event, token, report)
+                self._background.spawn(self._launch(job, pair, event))
 
     def _resume(self, event: TaskReadyEvent, token: str, report: Report) -> None:
         """Answers from now on for an attempt whose Job an earlier orchestrator has created."""
@@ -277,10 +294,10 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         self._jobs.expect(job)
         self._joined(job.holder)
 
-    async def _launch(self, job: JobAttempt, event: TaskReadyEvent) -> None:
+    async def _launch(self, job: JobAttempt, pair: KeyPair, event: TaskReadyEvent) -> None:
         try:
             work = await self._loaded(event)
-            await self._jobs.launch(job, work)
+            await self._jobs.launch(job, pair, work)
         except StoreError as error:
             self._ended(job, ExecutionResult.returned(event, error.code))
         except ApiError as error:
@@ -307,6 +324,7 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         """Takes the result that the hub has of the worker, or of its absence. A worker that has answered ends by
         itself. A Job whose run others drive is left to them."""
         worker = self._hub.protocol.workers.get(job.holder)
+        result = job_outcomes.explained(result, job.state)
         if worker is not None and job.token in worker.unacknowledged:
             self._ended(job, result, remove=False)
         elif self._hub.ports.holders.drives(result.task_id):
@@ -319,7 +337,7 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         """Hands the result in. With ``remove``, the Job has nothing left to do."""
         if job.ended:
             return
-        job.ended = True
+        job.ended, job.work = True, None
         self._counts[result.status] += 1
         if remove:
             self._jobs.remove(job)
@@ -372,3 +390,4 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         now = time.monotonic()
         for job in self._table:
             await self._jobs.check(job, now)
+        await self._admission.remove_strangers(now, self.settings.start_timeout)

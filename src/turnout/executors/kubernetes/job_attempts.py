@@ -38,6 +38,8 @@ class JobAttempt(msgspec.Struct, eq=False, kw_only=True):
     """The Job is deleted, or about to be."""
     cancelled: bool = False
     state: PodState | None = None
+    over_since: float = inf
+    """When its container was seen to have ended, by the monotonic clock."""
     pull_fails_since: float | None = None
     told: str = ""
     """The last reason that was written to the attempt's log."""
@@ -84,7 +86,8 @@ class JobTable:
         self._by_holder[job.holder] = self._by_token[job.token] = job
 
     def remove(self, job: JobAttempt) -> None:
-        self._by_holder.pop(job.holder, None)
+        if self._by_holder.get(job.holder) is job:
+            del self._by_holder[job.holder]
         if self._by_token.get(job.token) is job:
             del self._by_token[job.token]
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from turnout.executors.kubernetes.api import JOBS, SECRETS, ApiError, ClusterApi
 from turnout.executors.kubernetes.manifest import HOLDER
-from turnout.executors.kubernetes.watch_state import Failure, backoff
+from turnout.executors.kubernetes.watch_state import MAX_JITTER, Failure, backoff
 
 log = logging.getLogger("turnout.kubernetes")
 
@@ -50,12 +50,15 @@ class JobLauncher:
             raise ApiError(Failure(CONFLICT, f"there is another Job of the name {job['metadata']['name']}"))
         return await self._repeated(lambda: self._created(SECRETS, secret(made)), until, wanted) is not None
 
-    async def delete(self, name: str) -> None:
-        """Deletes the Job, its Pod and its Secret. What fails for good is logged: the Job ends by itself."""
+    async def delete(self, name: str) -> bool:
+        """Deletes the Job, its Pod and its Secret. Returns False if that failed for good, which is logged: the Job ends
+        by itself."""
+        until = time.monotonic() + DELETE_TIMEOUT
         try:
-            await self._repeated(lambda: self._deleted(name), time.monotonic() + DELETE_TIMEOUT, lambda: True)
+            return bool(await self._repeated(lambda: self._deleted(name), until, lambda: True, patient=True))
         except ApiError as error:
             log.warning("Job %s cannot be deleted: %s", name, error.failure.message)
+            return False
 
     async def failure_of(self, name: str) -> Json | None:
         """Returns the Job, None if it is gone or the server does not say."""
@@ -78,16 +81,23 @@ class JobLauncher:
             return await self._api.get(kind, item["metadata"]["name"]) if kind == JOBS else dict(item)
 
     async def _repeated(
-        self, request: Callable[[], Awaitable[T]], until: float, wanted: Callable[[], bool]
+        self,
+        request: Callable[[], Awaitable[T]],
+        until: float,
+        wanted: Callable[[], bool],
+        *,
+        patient: bool = False,
     ) -> T | None:
+        """``patient``: also while the server does not allow it, as with credentials that have run out."""
         failures = 0
         while wanted():
             try:
                 return await request()
             except ApiError as error:
                 failures += 1
-                delay = backoff(failures, error.failure) * random.uniform(0.8, 1.2)
-                if not error.failure.passes or time.monotonic() + delay > until:
+                delay = backoff(failures, error.failure) * random.uniform(1.0, MAX_JITTER)
+                passes = error.failure.passes or (patient and not error.failure.is_refusal)
+                if not passes or time.monotonic() + delay > until:
                     raise
                 await self._sleep(delay)
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from turnout.executors.kubernetes.pod_status import IMAGE_PULL, NOT_CONNECTED, PodState, Stage
 from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, TaskReadyEvent
 
@@ -23,6 +25,14 @@ def ended(event: TaskReadyEvent, state: PodState, *, given: bool) -> ExecutionRe
         case _:
             reason = state.reason or "its pod is gone"
     return ExecutionResult.lost(event, reason) if given else ExecutionResult.returned(event, reason)
+
+
+def explained(result: ExecutionResult, state: PodState | None) -> ExecutionResult:
+    """Returns the result of a worker; a loss has the reason for which the cluster takes its pod away."""
+    if result.status is not ExecutionStatus.LOST or result.error is None or state is None or not state.disruption:
+        return result
+    error = msgspec.structs.replace(result.error, message=f"{result.error.message}: {state.disruption}")
+    return msgspec.structs.replace(result, error=error)
 
 
 def pull_failed(event: TaskReadyEvent, state: PodState) -> ExecutionResult:

@@ -12,7 +12,7 @@ import msgspec
 
 from turnout.dispatcher.patterns import compile_pattern
 from turnout.errors import InvalidSetting
-from turnout.executors.kubernetes.pod_template import CONTAINER, Json, merged, patch_of
+from turnout.executors.kubernetes.pod_template import CONTAINER, DIRECTIVE, REPLACE, Json, merged, patches_of
 from turnout.executors.kubernetes.settings import KubernetesSettings
 from turnout.wire.keys import KeyPair
 
@@ -23,13 +23,19 @@ INSTANCE, EXECUTOR, RUN, ATTEMPT, HOLDER = (
 )
 """Labels. The instance tells installations apart that share a namespace."""
 TASK, TOKEN, KEY = (f"{PREFIX}/{name}" for name in ("task", "token", "worker-key"))
-"""Annotations: the task's full name, the attempt's token, and the public key of its worker."""
+"""Annotations: the task's full name, which is a label too as far as it can be, the attempt's token, and the public key
+of its worker."""
 IMAGE_LABEL = "image"
 """The label of a rule or task that names an image; other labels are labels of the node."""
 SECRET_KEY = "TURNOUT_CURVE_SECRET_KEY"
 DEFAULT_POD: Json = {"metadata": {}, "spec": {"automountServiceAccountToken": False}}
 """What a template may change."""
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+_NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_-]+")
+MAX_LABEL = 63
+"""Characters of the value of a label."""
+DIGEST = 8
+"""Characters of a digest in it."""
 MAX_TASK_PART = 30
 """Characters of a task's name in the name of its Job."""
 
@@ -58,6 +64,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         return {
             **selector_labels(self.instance, self.executor),
             RUN: self.run_id,
+            TASK: task_label(self.task_name),
             ATTEMPT: str(self.attempt),
             HOLDER: self.holder,
         }
@@ -84,6 +91,27 @@ def selector_labels(instance: str, executor: str) -> dict[str, str]:
 
 def selector_text(instance: str, executor: str) -> str:
     return ",".join(f"{name}={value}" for name, value in selector_labels(instance, executor).items())
+
+
+def task_label(full_name: str) -> str:
+    """Returns the full name of a task as the value of a label. One that cannot stand there is shortened, with a digest
+    that tells it from others.
+
+    >>> task_label("public::ml::fit::train")
+    'public.ml.fit.train'
+    """
+    plain = ".".join(_NOT_IN_LABELS.sub("_", part) for part in full_name.split("::"))
+    if (
+        plain.replace(".", "::") == full_name
+        and len(plain) <= MAX_LABEL
+        and plain[:1].isalnum()
+        and plain[-1:].isalnum()
+    ):
+        return plain
+    digest = hashlib.sha256(full_name.encode()).hexdigest()[:DIGEST]
+    # The end of a name tells tasks apart better than its beginning.
+    kept = plain[-(MAX_LABEL - DIGEST - 1) :].lstrip("._-")
+    return f"{kept}-{digest}" if kept else digest
 
 
 def job_of(
@@ -159,11 +187,12 @@ def _patches(
     own = {
         name: getattr(settings, name) for name in ("image", "env", "node_selector", "tolerations", "service_account")
     }
-    patches = [patch_of(own)]
-    patches += [patch_of(each) for each in settings.overrides if compile_pattern(each["pattern"]).matches(task_name)]
+    patches = patches_of(own)
+    for each in settings.overrides:
+        if compile_pattern(each["pattern"]).matches(task_name):
+            patches += patches_of(each)
     nodes = {name: value for name, value in labels.items() if name != IMAGE_LABEL and not name.startswith("turnout.")}
-    patches.append(patch_of({"image": labels.get(IMAGE_LABEL), "resources": resources, "node_selector": nodes}))
-    return patches
+    return patches + patches_of({"image": labels.get(IMAGE_LABEL), "resources": resources, "node_selector": nodes})
 
 
 def _annotations(identity: Identity, call: WorkerCall) -> dict[str, str]:
@@ -180,7 +209,7 @@ def _own_part(identity: Identity, settings: KubernetesSettings, call: WorkerCall
     }
     secret = {"secretKeyRef": {"name": identity.job_name, "key": SECRET_KEY}}
     env: list[Json] = [{"name": name, "value": value} for name, value in variables.items()]
-    env.append({"name": SECRET_KEY, "value": None, "valueFrom": secret})
+    env.append({"name": SECRET_KEY, "valueFrom": secret, DIRECTIVE: REPLACE})
     # The worker gets a little less than the pod, so that it can still say how its attempt ended.
     grace = max(0.0, settings.grace - 2.0)
     args = ["worker", "--once", identity.token, "--worker-id", identity.holder]
@@ -188,7 +217,14 @@ def _own_part(identity: Identity, settings: KubernetesSettings, call: WorkerCall
     args += ["--processes" if settings.processes else "--threads"]
     for module in call.modules:
         args += ["--import", module]
-    container = {"name": CONTAINER, "command": [*settings.command, *args], "args": None, "env": env}
+    container = {
+        "name": CONTAINER,
+        "command": [*settings.command, *args],
+        "args": None,
+        "env": env,
+        "restartPolicy": None,
+        "restartPolicyRules": None,
+    }
     spec: Json = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": math.ceil(settings.grace),

@@ -10,9 +10,9 @@ from typing import Any
 from turnout.errors import StoreError
 from turnout.executors.kubernetes import job_outcomes
 from turnout.executors.kubernetes.attempt_jobs import AttemptJobs
-from turnout.executors.kubernetes.job_attempts import JobAttempt, JobTable, found_job
+from turnout.executors.kubernetes.job_admission import JobAdmission
+from turnout.executors.kubernetes.job_attempts import JobAttempt, JobTable
 from turnout.executors.kubernetes.pod_status import PodState, Stage, deleted_state, job_failure, pod_state
-from turnout.executors.kubernetes.settings import KubernetesSettings
 from turnout.executors.workers.executor import WorkersExecutor
 from turnout.executors.workers.hub_services import BackgroundTasks
 from turnout.executors.workers.in_flight import attempt_of, event_of
@@ -26,42 +26,48 @@ Json = Mapping[str, Any]
 
 
 class PodEvents:
-    """Knows of every Job of the executor, also of those that other orchestrators have created."""
+    """Follows every known Job of the executor, also those that other orchestrators have created."""
 
     def __init__(
         self,
         table: JobTable,
+        admission: JobAdmission,
         jobs: AttemptJobs,
         hub: WorkersExecutor,
-        settings: KubernetesSettings,
         background: BackgroundTasks,
     ) -> None:
         self._table = table
+        self._admission = admission
         self._jobs = jobs
         self._hub = hub
-        self._settings = settings
         self._background = background
 
-    def listed(self, jobs: Sequence[Json], pods: Sequence[Json], asked: float) -> None:
+    async def listed(self, jobs: Sequence[Json], pods: Sequence[Json], asked: float) -> None:
         """Takes everything that there was when it was asked for: what was known then and is not among it is gone."""
+        await self._admission.admit([*jobs, *pods])
+        self._admission.retain([*jobs, *pods])
+        with_pod: set[str] = set()
         named: set[str] = set()
+        for pod in pods:
+            if (job := self._admission.known(pod)) is not None:
+                with_pod.add(job.holder)
+                self._apply(job, pod_state(pod))
         for item in jobs:
-            if (job := self._known(item)) is not None:
+            if (job := self._admission.known(item)) is not None:
                 named.add(job.holder)
                 failure = job_failure(item)
-                if failure is not None and not job.over:
+                # A Pod says more than its Job, and one that has not ended may still run its body.
+                if failure is not None and job.holder not in with_pod and not job.over:
                     self._apply(job, failure)
-        for pod in pods:
-            if (job := self._known(pod)) is not None:
-                named.add(job.holder)
-                self._apply(job, pod_state(pod))
         for job in self._table:
-            if job.created_at < asked and job.holder not in named:
+            if job.created_at < asked and job.holder not in named | with_pod:
                 self._gone(job)
 
-    def changed(self, kind: str, pod: Json) -> None:
+    async def changed(self, kind: str, pod: Json) -> None:
         """Takes one change of a Pod."""
-        job = self._known(pod)
+        if kind != DELETED:
+            await self._admission.admit([pod])
+        job = self._admission.known(pod)
         if job is None:
             return
         if kind != DELETED:
@@ -72,23 +78,13 @@ class PodEvents:
             self._apply(job, deleted_state(pod_state(pod)))
             self._forget(job)
 
-    def _known(self, item: Json) -> JobAttempt | None:
-        """Returns the Job of an object, which another orchestrator may have created."""
-        found = found_job(item, time.monotonic())
-        if found is None:
-            return None
-        job = self._table.of_holder(found.holder)
-        if job is None:
-            job = found
-            self._table.add(job)
-            self._jobs.expect(job)
-        return job
-
     async def _explain(self, job: JobAttempt) -> None:
         """Ends an attempt whose Pod was deleted. Its Job may say why."""
-        found = await self._jobs.launcher.failure_of(job.name)
-        failure = None if found is None else job_failure(found)
-        self._apply(job, failure or deleted_state(job.state))
+        state = deleted_state(job.state)
+        if job.state is None or not job.state.disruption:
+            found = await self._jobs.launcher.failure_of(job.name)
+            state = (None if found is None else job_failure(found)) or state
+        self._apply(job, state)
         self._forget(job)
 
     def _gone(self, job: JobAttempt) -> None:
@@ -104,9 +100,14 @@ class PodEvents:
         if before is not None and before.over:
             return
         if state.over:
+            job.over_since = time.monotonic()
             self._over(job, state)
         elif job.waits and job.event is not None:
             self._waits(job, state)
+        elif state.reason and state.reason != job.told:
+            # Its worker numbers the lines of the attempt's log from now on.
+            job.told = state.reason
+            log.info("the pod of Job %s goes on: %s", job.name, state.reason)
 
     def _waits(self, job: JobAttempt, state: PodState) -> None:
         assert job.event is not None

@@ -40,7 +40,12 @@ _POD_REASONS: Mapping[str, str] = {
 }
 """Reasons of pods that their nodes, not their containers, have ended."""
 DEADLINE = "DeadlineExceeded"
+DELETED = "its pod was deleted"
 OOM_EXIT = 137
+_ENDED_FROM_OUTSIDE = (137, 143)
+"""Exit codes of a container that SIGKILL or SIGTERM has ended."""
+_FINAL = ("Succeeded", "Failed")
+"""Phases of a pod whose containers have all ended."""
 SIGNAL_BASE = 128
 
 
@@ -71,6 +76,10 @@ class PodState(msgspec.Struct, frozen=True):
     began: bool = False
     """The container has been started."""
     exit_code: int | None = None
+    disruption: str = ""
+    """In words why the cluster takes the pod away, also while its container still runs."""
+    lingers: bool = False
+    """Its container has ended, and others of the pod run on."""
 
     @property
     def over(self) -> bool:
@@ -87,23 +96,26 @@ def pod_state(pod: Mapping[str, Any]) -> PodState:
     phase = status.get("phase", "Pending")
     if phase == "Succeeded":
         return PodState(Stage.SUCCEEDED, began=True, exit_code=0)
+    disruption = "its node is not reachable" if phase == "Unknown" else _disruption(status)
     if phase == "Failed" or (ended and ended.get("exitCode", 0) != 0):
-        return _failed(pod, status, ended, began)
-    if (disruption := _disruption(status)) and (pod.get("metadata") or {}).get("deletionTimestamp"):
-        return PodState(Stage.LOST, disruption, began=began)
-    if phase == "Unknown":
-        return PodState(Stage.LOST, "its node is not reachable", began=began)
+        found = _failed(pod, status, ended, began)
+        return msgspec.structs.replace(found, disruption=disruption, lingers=phase not in _FINAL)
+    if states.get("terminated"):
+        return PodState(Stage.SUCCEEDED, began=True, exit_code=0, lingers=True)
     if states.get("running"):
-        return PodState(Stage.RUNNING, began=True)
-    return _waiting(status, states.get("waiting") or {}, began)
+        # A disruption lets it end within its grace. The hub's lease covers nodes that are not reachable.
+        return PodState(Stage.RUNNING, disruption, began=True, disruption=disruption)
+    found = _waiting(status, states.get("waiting") or {})
+    reason = f"{POD_WAITS}: {disruption}" if disruption else found.reason
+    return msgspec.structs.replace(found, reason=reason, began=began, disruption=disruption)
 
 
 def deleted_state(last: PodState | None) -> PodState:
     """Returns the state of a pod that was removed, by what was known of it before."""
     if last is not None and last.over:
         return last
-    began = last is not None and last.began
-    return PodState(Stage.LOST, "its pod was deleted", began=began)
+    began, disruption = (False, "") if last is None else (last.began, last.disruption)
+    return PodState(Stage.LOST, disruption or DELETED, began=began)
 
 
 def job_failure(job: Mapping[str, Any]) -> PodState | None:
@@ -135,27 +147,29 @@ def _failed(
         limit = _memory_limit(pod)
         words = f"its container was killed: out of memory{f' (limit {limit})' if limit else ''}"
         return PodState(Stage.CRASHED, words, began=True, exit_code=code)
+    if code in _ENDED_FROM_OUTSIDE and (pod.get("metadata") or {}).get("deletionTimestamp"):
+        return PodState(Stage.LOST, DELETED, began=True, exit_code=code)
     words = _joined(_exit_words(code), ended.get("message") or "")
     return PodState(Stage.CRASHED, words, began=True, exit_code=code)
 
 
-def _waiting(status: Mapping[str, Any], waiting: Mapping[str, Any], began: bool) -> PodState:
+def _waiting(status: Mapping[str, Any], waiting: Mapping[str, Any]) -> PodState:
     reason, message = waiting.get("reason") or "", waiting.get("message") or ""
     if reason in _HOPELESS:
-        return PodState(Stage.WAITING, f"{IMAGE_PULL}: {_joined(reason, message)}", hopeless=True, began=began)
+        return PodState(Stage.WAITING, f"{IMAGE_PULL}: {_joined(reason, message)}", hopeless=True)
     if reason in _PULL_ERRORS:
-        return PodState(Stage.WAITING, f"{IMAGE_PULL}: {_joined(reason, message)}", pull_fails=True, began=began)
+        return PodState(Stage.WAITING, f"{IMAGE_PULL}: {_joined(reason, message)}", pull_fails=True)
     if reason and reason not in _ORDINARY:
-        return PodState(Stage.WAITING, f"{POD_WAITS}: {_joined(reason, message)}", began=began)
+        return PodState(Stage.WAITING, f"{POD_WAITS}: {_joined(reason, message)}")
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             why = condition.get("message") or condition.get("reason") or "no node takes it"
-            return PodState(Stage.WAITING, f"{UNSCHEDULABLE}: {why}", began=began)
+            return PodState(Stage.WAITING, f"{UNSCHEDULABLE}: {why}")
     for each in status.get("initContainerStatuses") or ():
         inner = (each.get("state") or {}).get("waiting") or {}
         if inner.get("reason") and inner["reason"] not in _ORDINARY:
-            return _waiting({}, inner, began)
-    return PodState(Stage.WAITING, began=began)
+            return _waiting({}, inner)
+    return PodState(Stage.WAITING)
 
 
 def _container(status: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Merges pod templates as Kubernetes does: lists of named things by name, other lists as a whole (pure)."""
+"""Merges pod templates by the strategic merge of Kubernetes: lists of named items by name, others as a whole (pure)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from turnout.errors import InvalidSetting
+from turnout.executors.kubernetes.quantities import in_proportion
 
 CONTAINER = "turnout"
 """The name of the container that runs the attempt."""
@@ -22,6 +23,13 @@ MERGE_KEYS = {
     "topologySpreadConstraints": "topologyKey",
 }
 """The fields of a pod that are merged by an item's key; all other lists are replaced."""
+UNIONS = {"env": ("value", "valueFrom"), "volumes": None}
+"""Lists whose items have one of several fields, of which a patch replaces any other. None: all but the key."""
+ATOMIC = ("valueFrom",)
+"""Tables that a patch replaces."""
+DIRECTIVE = "$patch"
+"""The field of a patch that says ``delete`` or ``replace``."""
+DELETE, REPLACE = "delete", "replace"
 OVERRIDE_KEYS = (
     "pattern",
     "image",
@@ -37,41 +45,60 @@ Json = dict[str, Any]
 
 
 def merged(base: Mapping[str, Any], patch: Mapping[str, Any]) -> Json:
-    """Returns the base with the patch in it. A null removes what it stands for.
+    """Returns the base with the patch in it. A null removes what it stands for, and so does a table or a named item
+    with ``$patch: delete``; one with ``$patch: replace`` replaces it.
 
     >>> merged({"env": [{"name": "A", "value": "1"}]}, {"env": [{"name": "B", "value": "2"}], "x": None})
     {'env': [{'name': 'A', 'value': '1'}, {'name': 'B', 'value': '2'}]}
     """
-    result: Json = dict(base)
+    result: Json = {} if patch.get(DIRECTIVE) in (DELETE, REPLACE) else dict(base)
     for field, value in patch.items():
         before = result.get(field)
-        if value is None:
+        if field == DIRECTIVE:
+            continue
+        if value is None or (isinstance(value, Mapping) and cast("Json", value).get(DIRECTIVE) == DELETE):
             result.pop(field, None)
         elif isinstance(value, Mapping):
-            inner = cast("Mapping[str, Any]", before) if isinstance(before, Mapping) else {}
-            result[field] = merged(inner, cast("Mapping[str, Any]", value))
-        elif isinstance(value, list) and isinstance(before, list) and field in MERGE_KEYS:
-            result[field] = _merged_list(cast("list[Json]", before), cast("list[Json]", value), MERGE_KEYS[field])
+            table = cast("Mapping[str, Any]", value)
+            inner = cast("Json", before) if isinstance(before, Mapping) and field not in ATOMIC else {}
+            found = merged(inner, table)
+            result[field] = in_proportion(found, table) if field == "resources" else found
+        elif isinstance(value, list) and field in MERGE_KEYS:
+            listed = cast("list[Json]", before) if isinstance(before, list) else []
+            result[field] = _merged_list(listed, cast("list[Json]", value), field)
         else:
             result[field] = value
     return result
 
 
-def _merged_list(base: Sequence[Json], patch: Sequence[Json], key: str) -> list[Json]:
-    result = [dict(each) for each in base]
-    positions = {each.get(key): number for number, each in enumerate(result)}
+def _merged_list(base: Sequence[Json], patch: Sequence[Json], field: str) -> list[Json]:
+    key = MERGE_KEYS[field]
+    replaced = any(item.get(DIRECTIVE) == REPLACE and key not in item for item in patch)
+    result = [] if replaced else [dict(each) for each in base]
     for item in patch:
-        position = positions.get(item.get(key))
-        if position is None:
-            positions[item.get(key)] = len(result)
+        if DIRECTIVE in item and key not in item:
+            continue
+        position = next((at for at, each in enumerate(result) if each.get(key) == item.get(key)), None)
+        if item.get(DIRECTIVE) == DELETE:
+            result = [each for each in result if each.get(key) != item.get(key)]
+        elif position is None:
             result.append(merged({}, item))
         else:
-            result[position] = merged(result[position], item)
+            result[position] = merged(_without_others(result[position], item, field), item)
     return result
 
 
-def patch_of(options: Mapping[str, Any]) -> Json:
-    """Returns the options of an executor, or of one of its overrides, as a patch of the pod template."""
+def _without_others(base: Json, patch: Json, field: str) -> Json:
+    """Returns an item without what excludes a field of its patch."""
+    if field not in UNIONS:
+        return base
+    union = set(UNIONS[field] or {*base, *patch} - {MERGE_KEYS[field]})
+    chosen = {name for name in union if patch.get(name) is not None}
+    return {name: value for name, value in base.items() if not chosen or name not in union or name in chosen}
+
+
+def patches_of(options: Mapping[str, Any]) -> list[Json]:
+    """Returns the options of an executor, or of one of its overrides, as patches of the pod template, in order."""
     container: Json = {"name": CONTAINER}
     if options.get("image"):
         container["image"] = options["image"]
@@ -86,8 +113,7 @@ def patch_of(options: Mapping[str, Any]) -> Json:
         spec["tolerations"] = options["tolerations"]
     if options.get("service_account"):
         spec["serviceAccountName"] = options["service_account"]
-    template: Json = options.get("pod_template") or {}
-    return merged(template, {"spec": spec})
+    return [options.get("pod_template") or {}, {"spec": spec}]
 
 
 def check_template(template: Any, path: str) -> Json:
@@ -108,10 +134,29 @@ def check_template(template: Any, path: str) -> Json:
         listed = cast("Json", spec).get(name, [])
         if not isinstance(listed, list) or not all(isinstance(each, dict) for each in cast("list[Any]", listed)):
             raise InvalidSetting(f"{path}.spec.{name} is {listed!r}; write a list of tables", field=path)
-    policy = cast("Json", spec).get("restartPolicy", "Never")
-    if policy != "Never":
-        raise InvalidSetting(
-            f"{path}.spec.restartPolicy is {policy!r}; only Never keeps the cluster from starting a body twice",
-            field=path,
-        )
+    own = [each for each in cast("Json", spec).get("containers", []) if each.get("name") == CONTAINER]
+    for at, part in ((f"{path}.spec", cast("Json", spec)), *((f"{path}.spec.containers, {CONTAINER}", e) for e in own)):
+        policy = part.get("restartPolicy") or "Never"
+        if policy != "Never" or part.get("restartPolicyRules"):
+            raise InvalidSetting(
+                f"{at}: restartPolicy is {policy!r}; only Never, without rules, keeps the cluster from starting a body "
+                "twice",
+                field=path,
+            )
+    _check_directives(table, path)
     return table
+
+
+def _check_directives(value: Any, path: str) -> None:
+    if isinstance(value, list):
+        for each in cast("list[Any]", value):
+            _check_directives(each, path)
+    elif isinstance(value, dict):
+        for name, inner in cast("Json", value).items():
+            if name.startswith("$") and (name != DIRECTIVE or inner not in (DELETE, REPLACE)):
+                raise InvalidSetting(
+                    f"{path} has {name}: {inner!r}; the directives of a merge are {DIRECTIVE}: {DELETE} and "
+                    f"{DIRECTIVE}: {REPLACE}",
+                    field=path,
+                )
+            _check_directives(inner, path)

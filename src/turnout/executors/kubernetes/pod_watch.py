@@ -7,20 +7,22 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from math import inf
 from typing import Any
 
+from turnout.errors import StoreError
 from turnout.executors.kubernetes.api import JOBS, OPENED, PODS, ApiError, ClusterApi
-from turnout.executors.kubernetes.watch_state import Failure, List, WatchState
+from turnout.executors.kubernetes.watch_state import MAX_JITTER, STEADY_SECONDS, Failure, List, WatchState
 from turnout.rate_limited_log import RateLimitedLog
 
 log = logging.getLogger("turnout.kubernetes")
 
 BOOKMARK = "BOOKMARK"
 Json = dict[str, Any]
-Listed = Callable[[Sequence[Json], Sequence[Json], float], None]
+Listed = Callable[[Sequence[Json], Sequence[Json], float], Awaitable[None]]
 """Takes all Jobs, all Pods, and when they were asked for, by the monotonic clock."""
-Changed = Callable[[str, Json], None]
-"""Takes the kind of a change (``ADDED``, ``MODIFIED``, ``DELETED``) and the Pod."""
+Changed = Callable[[str, Json], Awaitable[None]]
+"""Takes the kind of a change (``ADDED``, ``MODIFIED``, ``DELETED``) and the Pod. Called again if it fails."""
 
 
 class PodWatch:
@@ -35,6 +37,7 @@ class PodWatch:
         changed: Changed,
         synced: Callable[[bool], None],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api = api
         self._selector = selector
@@ -42,6 +45,7 @@ class PodWatch:
         self._changed = changed
         self._synced = synced
         self._sleep = sleep
+        self._clock = clock
         self._log = RateLimitedLog(log)
         self.state = WatchState()
 
@@ -50,15 +54,16 @@ class PodWatch:
         while True:
             step = self.state.next()
             if step.delay:
-                await self._sleep(step.delay * random.uniform(0.8, 1.2))
+                await self._sleep(step.delay * random.uniform(1.0, MAX_JITTER))
             try:
                 if isinstance(step, List):
                     await self._list()
                 else:
                     await self._watch(step.version)
-                    self.state.ended()
             except ApiError as error:
                 self._failed(error.failure)
+            except StoreError as error:
+                self._failed(Failure(None, f"what it has said cannot be compared with the database: {error}"))
             except Exception as error:
                 log.exception("the watch of Pods failed and will be continued")
                 self._failed(Failure(None, str(error)))
@@ -66,22 +71,33 @@ class PodWatch:
 
     async def _list(self) -> None:
         # The Pods come second: what happens to them while the Jobs are read is not missed.
-        asked = time.monotonic()
+        asked = self._clock()
         jobs, _ = await self._api.list(JOBS, self._selector)
         pods, version = await self._api.list(PODS, self._selector)
-        self._listed(jobs, pods, asked)
+        await self._listed(jobs, pods, asked)
         self.state.listed(version)
         self._log.recovered("the API server at %s answers again", self._api.server)
 
     async def _watch(self, version: str) -> None:
-        async for kind, pod in self._api.watch(PODS, self._selector, version):
-            was_in_sync = self.state.in_sync
-            self.state.saw(kind, pod)
-            if not was_in_sync:
-                self._log.recovered("the API server at %s answers again", self._api.server)
-                self._synced(True)
-            if kind not in (OPENED, BOOKMARK):
-                self._changed(kind, pod)
+        opened, events = inf, 0
+        try:
+            async for kind, pod in self._api.watch(PODS, self._selector, version):
+                if kind not in (OPENED, BOOKMARK):
+                    await self._changed(kind, pod)
+                was_in_sync = self.state.in_sync
+                if kind == OPENED:
+                    opened = self._clock()
+                    self.state.opened()
+                else:
+                    events += 1
+                    self.state.saw(pod)
+                if not was_in_sync:
+                    self._log.recovered("the API server at %s answers again", self._api.server)
+                    self._synced(True)
+        finally:
+            lasted = self._clock() - opened
+            self.state.closed(lasted)
+        self.state.ended(quiet=not events and lasted < STEADY_SECONDS)
 
     def _failed(self, failure: Failure) -> None:
         self.state.failed(failure)

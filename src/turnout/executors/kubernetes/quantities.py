@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from turnout.errors import InvalidSetting
 
@@ -81,6 +82,36 @@ def requirements(
             )
         limits[resource] = requests[resource] = _whole(amount, name)
     return {name: table for name, table in (("requests", requests), ("limits", limits)) if table}
+
+
+def in_proportion(resources: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns merged ``resources`` without a request above its limit, which no server accepts: of the two, the one that
+    the patch does not name follows the other. Requests and limits of devices are equal.
+
+    >>> in_proportion({"requests": {"cpu": "4"}, "limits": {"cpu": "1"}}, {"requests": {"cpu": "4"}})
+    {'requests': {'cpu': '4'}, 'limits': {'cpu': '4'}}
+    """
+    result = {name: dict(table) if isinstance(table, Mapping) else table for name, table in resources.items()}
+    requests, limits = result.get("requests"), result.get("limits")
+    if not isinstance(requests, dict) or not isinstance(limits, dict):
+        return result
+    given = {name: patch.get(name) or {} for name in ("requests", "limits")}
+    for name in requests.keys() & limits.keys():
+        if not _is_disproportionate(name, requests[name], limits[name]):
+            continue
+        if name in given["requests"] and name not in given["limits"]:
+            limits[name] = requests[name]
+        elif name in given["limits"] and name not in given["requests"]:
+            requests[name] = limits[name]
+    return result
+
+
+def _is_disproportionate(name: str, request: Any, limit: Any) -> bool:
+    try:
+        asked, most = number_of(str(request)), number_of(str(limit))
+    except ValueError:
+        return False  # the server says what is wrong with it
+    return asked != most if "/" in name else asked > most
 
 
 def _whole(amount: float, name: str) -> str:

@@ -11,7 +11,13 @@ from typing import Any
 import msgspec
 
 INITIAL_BACKOFF, MAX_BACKOFF = 0.2, 30.0
-GONE, TOO_MANY_REQUESTS = 410, 429
+MAX_JITTER = 1.3
+"""Factor by which a pause may be longer, never shorter: the server may have asked for it."""
+STEADY_SECONDS = 1.0
+"""Seconds after which a watch counts as served, although nothing has changed."""
+GONE, TOO_MANY_REQUESTS, REQUEST_TIMEOUT = 410, 429, 408
+_REFUSED = (400, 413, 422)
+"""Statuses of a request that no time makes right."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -27,8 +33,13 @@ class Failure(msgspec.Struct, frozen=True):
 
     @property
     def passes(self) -> bool:
-        """True if the same request may succeed later."""
-        return self.status is None or self.status == TOO_MANY_REQUESTS or self.status >= 500
+        """True if the same request may succeed soon."""
+        return self.status is None or self.status in (TOO_MANY_REQUESTS, REQUEST_TIMEOUT) or self.status >= 500
+
+    @property
+    def is_refusal(self) -> bool:
+        """True if the server finds fault with the object, not with its own state or with rights that may change."""
+        return self.status in _REFUSED
 
 
 class List(msgspec.Struct, frozen=True):
@@ -45,7 +56,11 @@ class Watch(msgspec.Struct, frozen=True):
 
 
 class WatchState:
-    """The state of one watch. ``next`` says what to do; the methods report what came of it."""
+    """The state of one watch. ``next`` says what to do; the methods report what came of it.
+
+    A server that answers lists and no watch is served no better by more lists: only an event, or a watch that lasted,
+    ends the growth of the pauses.
+    """
 
     def __init__(self) -> None:
         self.version: str | None = None
@@ -53,6 +68,8 @@ class WatchState:
         self.failure: Failure | None = None
         """Why the watch does not run at present."""
         self._failures = 0
+        """Requests in a row that brought nothing."""
+        self._delay = 0.0
 
     @property
     def in_sync(self) -> bool:
@@ -60,31 +77,47 @@ class WatchState:
         return self.version is not None and self.failure is None
 
     def next(self) -> List | Watch:
-        delay = backoff(self._failures, self.failure)
-        return List(delay) if self.version is None else Watch(self.version, delay)
+        return List(self._delay) if self.version is None else Watch(self.version, self._delay)
 
     def listed(self, version: str) -> None:
-        self.version, self.failure, self._failures = version, None, 0
+        self.version, self.failure, self._delay = version, None, 0.0
 
-    def saw(self, kind: str, item: dict[str, Any]) -> None:
+    def opened(self) -> None:
+        """Called when the server has accepted a watch."""
+        self.failure = None
+
+    def saw(self, item: dict[str, Any]) -> None:
         """Called for every event of the watch, bookmarks among them."""
         self.version = (item.get("metadata") or {}).get("resourceVersion") or self.version
-        self.failure, self._failures = None, 0
+        self.failure, self._failures, self._delay = None, 0, 0.0
 
-    def ended(self) -> None:
-        """Called when the server closed the watch: it continues where it was."""
+    def closed(self, seconds: float) -> None:
+        """Called when a watch is over, for whatever reason, with the time for which it was open."""
+        if seconds >= STEADY_SECONDS:
+            self._failures, self._delay = 0, 0.0
+
+    def ended(self, *, quiet: bool) -> None:
+        """Called when the server closed the watch: it continues where it was. ``quiet``: no event came, and it did not
+        last."""
         self.failure = None
+        if quiet:
+            self._pause()
 
     def failed(self, failure: Failure) -> None:
         """Called when the list or the watch failed, also by an event of the kind ``ERROR``."""
         if failure.status == GONE:
-            if self.version is None:
-                self._failures += 1
-            # Listed again at once: nothing is wrong with the server.
-            self.version = None
+            # Nothing is wrong with the server if this happens once.
             self.failure = failure if self._failures else None
+            self.version = None
+            self._pause()
             return
         self.failure = failure
+        self._failures += 1
+        self._delay = backoff(self._failures, failure)
+
+    def _pause(self) -> None:
+        """The first time in a row comes without a pause."""
+        self._delay = backoff(self._failures)
         self._failures += 1
 
 

@@ -56,6 +56,10 @@ class WorkerSessions:
     async def end_session(self, worker_id: str) -> None:
         await self._in_thread(self._store.end_session, worker_id)
 
+    async def keys_of(self, worker_ids: Sequence[str]) -> Mapping[str, str]:
+        known = await self._in_thread(self._store.holders, worker_ids)
+        return {id: holder.session.key for id, holder in known.items() if holder.session.kind == "worker"}
+
     async def extend_attempts(self, worker_id: str, attempts: Sequence[tuple[str, int]]) -> frozenset[tuple[str, int]]:
         held = [(*split_task_id(task), attempt) for task, attempt in attempts]
         gone = await self._in_thread(self._store.renew_attempts, worker_id, held, self._lease)

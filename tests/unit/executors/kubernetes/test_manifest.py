@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnout.errors import InvalidSetting
-from turnout.executors.kubernetes.manifest import HOLDER, KEY, Identity, WorkerCall, instance_of, job_of, secret_of
+from turnout.executors.kubernetes.manifest import (
+    ATTEMPT,
+    HOLDER,
+    KEY,
+    RUN,
+    TASK,
+    Identity,
+    WorkerCall,
+    instance_of,
+    job_of,
+    secret_of,
+    task_label,
+)
 from turnout.executors.kubernetes.pod_template import merged
 from turnout.executors.kubernetes.quantities import cpu_quantity, number_of, requirements
 from turnout.executors.kubernetes.settings import KubernetesSettings
@@ -138,6 +151,107 @@ def test_no_template_can_change_what_keeps_a_body_from_beginning_twice() -> None
         KubernetesSettings(pod_template={"spec": {"restartPolicy": "OnFailure"}}).check_rules("executors.k")
 
 
+@pytest.mark.parametrize("more", [{"restartPolicy": "Always"}, {"restartPolicyRules": [{"action": "Restart"}]}])
+def test_a_restart_of_the_container_itself_is_refused_and_never_sent(more: dict[str, Any]) -> None:
+    template = {"spec": {"containers": [{"name": "turnout", "image": "x:1", **more}]}}
+    with pytest.raises(InvalidSetting, match="restartPolicy"):
+        KubernetesSettings(pod_template=template).check_rules("executors.k")
+    with pytest.raises(InvalidSetting, match="restartPolicy"):
+        KubernetesSettings(overrides=[{"pattern": "**", "pod_template": template}]).check_rules("executors.k")
+    assert not set(container(job(template=template))) & set(more)
+
+
+def test_a_variable_has_a_value_or_a_source_and_the_later_one_counts() -> None:
+    source = {"secretKeyRef": {"name": "s", "key": "k"}}
+    other = {"configMapKeyRef": {"name": "c", "key": "k"}}
+    template = template_with(env=[{"name": "A", "valueFrom": source}, {"name": "B", "value": "1"}])
+    later = template_with(env=[{"name": "B", "valueFrom": source}])
+    settings = KubernetesSettings(
+        image="x:1", env={"A": "2"}, overrides=[{"pattern": "**", "pod_template": later, "env": {"C": 3}}]
+    )
+    made = job(settings, template=template)
+    kubernetes_validate.validate(made, VERSION, strict=True)
+    found = {each["name"]: each for each in container(made)["env"]}
+    assert found["A"] == {"name": "A", "value": "2"} and found["B"] == {"name": "B", "valueFrom": source}
+    assert found["C"]["value"] == "3"
+    assert merged({"env": [{"name": "A", "valueFrom": source}]}, {"env": [{"name": "A", "valueFrom": other}]}) == {
+        "env": [{"name": "A", "valueFrom": other}]
+    }
+
+
+def test_a_volume_has_one_source_and_the_later_one_counts() -> None:
+    base = {"volumes": [{"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}]}
+    claimed = {"name": "data", "persistentVolumeClaim": {"claimName": "models"}}
+    assert merged(base, {"volumes": [claimed]}) == {"volumes": [claimed]}
+    assert merged(base, {"volumes": [{"name": "data", "emptyDir": {"medium": "Memory"}}]}) == {
+        "volumes": [{"name": "data", "emptyDir": {"sizeLimit": "1Gi", "medium": "Memory"}}]
+    }
+
+
+def template_with(**fields: Any) -> dict[str, Any]:
+    return {"spec": {"containers": [{"name": "turnout", **fields}]}}
+
+
+@pytest.mark.parametrize(
+    ("template", "task", "expected"),
+    [
+        (
+            {"limits": {"cpu": 1, "memory": "1Gi"}},
+            {"requests": {"cpu": "4"}},
+            {"limits": {"cpu": "4", "memory": "1Gi"}, "requests": {"cpu": "4"}},
+        ),
+        (
+            {"requests": {"memory": "8Gi"}},
+            {"limits": {"memory": "4Gi"}},
+            {"limits": {"memory": "4Gi"}, "requests": {"memory": "4Gi"}},
+        ),
+        (
+            {"limits": {"cpu": "8"}},
+            {"requests": {"cpu": "4"}},
+            {"limits": {"cpu": "8"}, "requests": {"cpu": "4"}},
+        ),
+        (
+            {"requests": {"nvidia.com/gpu": 1}},
+            {"limits": {"nvidia.com/gpu": "2"}},
+            {"limits": {"nvidia.com/gpu": "2"}, "requests": {"nvidia.com/gpu": "2"}},
+        ),
+        (
+            {"limits": {"cpu": "a lot"}},
+            {"requests": {"cpu": "4"}},
+            {"limits": {"cpu": "a lot"}, "requests": {"cpu": "4"}},
+        ),
+    ],
+)
+def test_what_a_task_asks_for_is_never_above_a_limit_of_the_template(
+    template: dict[str, Any], task: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    made = job(template=template_with(resources=template), resources=task)
+    assert container(made)["resources"] == expected
+
+
+LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+
+
+def test_the_labels_of_a_job_name_its_run_task_and_attempt() -> None:
+    labels = job()["metadata"]["labels"]
+    assert (labels[RUN], labels[TASK], labels[ATTEMPT]) == (IDENTITY.run_id, "public.ml.fit.Train_Model", "3")
+    assert job()["metadata"]["annotations"][TASK] == IDENTITY.task_name
+
+
+@given(st.text(max_size=100), st.text(max_size=100))
+def test_every_task_has_a_label_of_its_own(first: str, second: str) -> None:
+    labels = [task_label(each) for each in (first, second)]
+    assert all(LABEL.fullmatch(each) for each in labels), labels
+    assert (labels[0] == labels[1]) == (first == second)
+
+
+@pytest.mark.parametrize("name", ["a::b::c::x.y", "a::b::c_::d", "ä::b", "a" * 64, "", "_", "a::b::"])
+def test_a_name_that_no_label_can_have_gets_a_digest(name: str) -> None:
+    found = task_label(name)
+    assert LABEL.fullmatch(found)
+    assert (found == name.replace("::", ".")) == (name == "a::b::c_::d")
+
+
 def test_a_job_without_an_image_is_refused() -> None:
     with pytest.raises(InvalidSetting, match="no image is named for public::ml::fit::Train_Model"):
         job(KubernetesSettings())
@@ -204,6 +318,71 @@ def test_named_items_are_merged_by_name_and_other_lists_replaced() -> None:
         "args": ["z"],
     }
     assert merged(base, {"args": None}) == {"env": base["env"]}
+
+
+@pytest.mark.parametrize(
+    ("base", "patch", "expected"),
+    [
+        (
+            {"volumes": [{"name": "a"}, {"name": "b"}]},
+            {"volumes": [{"name": "a", "$patch": "delete"}, {"name": "gone", "$patch": "delete"}]},
+            {"volumes": [{"name": "b"}]},
+        ),
+        (
+            {"env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]},
+            {"env": [{"$patch": "replace"}, {"name": "C", "value": "3"}]},
+            {"env": [{"name": "C", "value": "3"}]},
+        ),
+        (
+            {"containers": [{"name": "p", "image": "p:1", "args": ["x"]}, {"name": "q"}]},
+            {"containers": [{"name": "p", "image": "p:2", "$patch": "replace"}]},
+            {"containers": [{"name": "p", "image": "p:2"}, {"name": "q"}]},
+        ),
+        (
+            {"nodeSelector": {"zone": "a", "disk": "ssd"}},
+            {"nodeSelector": {"$patch": "replace", "zone": "b"}},
+            {"nodeSelector": {"zone": "b"}},
+        ),
+        (
+            {"ports": [{"containerPort": 53, "protocol": "TCP"}, {"containerPort": 53, "protocol": "UDP"}]},
+            {"ports": [{"containerPort": 80}]},
+            {
+                "ports": [
+                    {"containerPort": 53, "protocol": "TCP"},
+                    {"containerPort": 53, "protocol": "UDP"},
+                    {"containerPort": 80},
+                ]
+            },
+        ),
+        ({"nodeSelector": {"zone": "a"}, "x": 1}, {"nodeSelector": {"$patch": "delete"}}, {"x": 1}),
+        (
+            {},
+            {"env": [{"name": "A", "$patch": "delete"}], "x": {"$patch": "replace", "y": 1}},
+            {"env": [], "x": {"y": 1}},
+        ),
+    ],
+)
+def test_a_patch_may_delete_or_replace_items_and_tables(
+    base: dict[str, Any], patch: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert merged(base, patch) == expected
+
+
+def test_an_override_removes_a_sidecar_of_the_template() -> None:
+    template = {"spec": {"containers": [{"name": "proxy", "image": "proxy:1"}]}}
+    removal = {"spec": {"containers": [{"name": "proxy", "$patch": "delete"}]}}
+    settings = KubernetesSettings(image="x:1", overrides=[{"pattern": "**", "pod_template": removal}])
+    settings.check_rules("executors.k")
+    made = job(settings, template=template)
+    kubernetes_validate.validate(made, VERSION, strict=True)
+    assert [each["name"] for each in pod(made)["containers"]] == ["turnout"]
+
+
+def test_a_directive_that_is_not_supported_is_refused() -> None:
+    for directive in ({"$patch": "merge"}, {"$retainKeys": ["name"]}):
+        template = {"spec": {"volumes": [{"name": "data", **directive}]}}
+        with pytest.raises(InvalidSetting, match="directives of a merge"):
+            KubernetesSettings(pod_template=template).check_rules("executors.k")
 
 
 # -- quantities ------------------------------------------------------------------------------------------------------

@@ -25,6 +25,10 @@ def disrupted(reason: str) -> dict[str, Any]:
     return {"phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": reason}]}
 
 
+def preempted() -> dict[str, Any]:
+    return {**disrupted("PreemptionByScheduler"), "phase": "Pending"}
+
+
 UNSCHEDULED = {
     "phase": "Pending",
     "conditions": [
@@ -65,6 +69,12 @@ TABLE: list[tuple[str, dict[str, Any], Stage, str]] = [
     ),
     ("runs", {"phase": "Running", **container(running={"startedAt": "x"})}, Stage.RUNNING, ""),
     ("ended well", {"phase": "Succeeded", **container(terminated={"exitCode": 0})}, Stage.SUCCEEDED, ""),
+    (
+        "ended well beside others that run",
+        {"phase": "Running", **container(terminated={"exitCode": 0})},
+        Stage.SUCCEEDED,
+        "",
+    ),
     ("exit code", ended(7), Stage.CRASHED, "its container ended with exit code 7 and without a result"),
     (
         "exit code with a message",
@@ -96,7 +106,13 @@ TABLE: list[tuple[str, dict[str, Any], Stage, str]] = [
     ("drained", disrupted("EvictionByEvictionAPI"), Stage.LOST, "it was evicted: its node is drained"),
     ("preempted", disrupted("PreemptionByScheduler"), Stage.LOST, "it was preempted by a pod of higher priority"),
     ("shut down", {"phase": "Failed", "reason": "NodeShutdown"}, Stage.LOST, "its node was shut down"),
-    ("unknown", {"phase": "Unknown"}, Stage.LOST, "its node is not reachable"),
+    (
+        "its node is silent, and its container may run",
+        {"phase": "Unknown", **container(running={"startedAt": "x"})},
+        Stage.RUNNING,
+        "its node is not reachable",
+    ),
+    ("its node is silent", {"phase": "Unknown"}, Stage.WAITING, "pod_waits: its node is not reachable"),
     ("failed, nothing more", {"phase": "Failed"}, Stage.LOST, "its pod has failed"),
     (
         "deadline",
@@ -127,10 +143,40 @@ def test_a_container_that_was_never_started_is_told_from_one_that_was() -> None:
     assert pod_state({"status": ended(1)}).began
 
 
-def test_a_pod_that_is_being_deleted_for_a_disruption_is_lost_before_it_has_ended() -> None:
+def test_a_pod_that_is_being_deleted_for_a_disruption_runs_until_its_container_has_ended() -> None:
+    drained = "it was evicted: its node is drained"
     status = {**disrupted("EvictionByEvictionAPI"), "phase": "Running", **container(running={"startedAt": "x"})}
-    assert pod_state({"metadata": {}, "status": status}).stage is Stage.RUNNING
-    assert pod_state({"metadata": {"deletionTimestamp": "x"}, "status": status}).stage is Stage.LOST
+    found = pod_state({"metadata": {"deletionTimestamp": "x"}, "status": status})
+    assert (found.stage, found.reason) == (Stage.RUNNING, drained)
+    assert deleted_state(found) == PodState(Stage.LOST, drained, began=True)
+    killed = {**status, "phase": "Failed", **container(terminated={"exitCode": 143})}
+    found = pod_state({"metadata": {"deletionTimestamp": "x"}, "status": killed})
+    assert (found.stage, found.reason) == (Stage.LOST, drained)
+    well = {**status, "phase": "Succeeded", **container(terminated={"exitCode": 0})}
+    assert pod_state({"metadata": {"deletionTimestamp": "x"}, "status": well}).stage is Stage.SUCCEEDED
+
+
+def test_a_pod_that_is_taken_away_before_it_started_waits_until_it_is_deleted() -> None:
+    found = pod_state({"metadata": {"deletionTimestamp": "x"}, "status": {**UNSCHEDULED, **preempted()}})
+    assert (found.stage, found.reason) == (Stage.WAITING, "pod_waits: it was preempted by a pod of higher priority")
+    assert deleted_state(found) == PodState(Stage.LOST, "it was preempted by a pod of higher priority")
+
+
+@pytest.mark.parametrize("code", [137, 143])
+def test_a_container_that_ends_by_the_deletion_of_its_pod_has_not_crashed(code: int) -> None:
+    assert pod_state({"metadata": {}, "status": ended(code)}).stage is Stage.CRASHED
+    found = pod_state({"metadata": {"deletionTimestamp": "x"}, "status": ended(code)})
+    assert (found.stage, found.reason) == (Stage.LOST, "its pod was deleted")
+    oom = pod_state({"metadata": {"deletionTimestamp": "x"}, "status": ended(137, "OOMKilled")})
+    assert oom.stage is Stage.CRASHED
+
+
+def test_a_pod_whose_other_containers_go_on_lingers() -> None:
+    for code in (0, 1):
+        states = container(terminated={"exitCode": code})
+        assert pod_state({"status": {"phase": "Running", **states}}).lingers
+        assert not pod_state({"status": {"phase": "Failed" if code else "Succeeded", **states}}).lingers
+    assert not pod_state({"status": {"phase": "Running", **container(running={"startedAt": "x"})}}).lingers
 
 
 def test_a_deleted_pod_is_lost_unless_it_had_ended() -> None:

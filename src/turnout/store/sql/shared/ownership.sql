@@ -84,7 +84,7 @@ order by ended_at desc
 limit :limit
 
 -- name: holders
-select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, lease,
+select id, kind, host, boot_id, pid_namespace, pid, process_started, workflows, coalesce(key, ''), lease,
     ended_at is null and lease_until > :lease_now /*sqlite and lease_boot = :boot */
 from session where id in {ids}
 
