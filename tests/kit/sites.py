@@ -41,6 +41,8 @@ class Site:
     """Bodies go on when the orchestrator dies."""
     nodes = True
     """Bodies run on nodes that can be lost."""
+    supervised = False
+    """A supervisor in the cluster has the attempts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -153,6 +155,7 @@ class WorkersSite(Site):
 
 class DaskSite(Site):
     key = "dask"
+    supervised = True
 
     @staticmethod
     def missing() -> str | None:
@@ -199,6 +202,7 @@ class DaskSite(Site):
 
 class RaySite(Site):
     key = "ray"
+    supervised = True
 
     @staticmethod
     def missing() -> str | None:
@@ -352,9 +356,12 @@ SITES: Mapping[str, type[Site]] = {
 
 def runner_at(site: str, url: str, address: str, namespace: str = "default") -> Runner:
     """Returns a Runner that sends every task there, by a rule. Databases that share a cluster have namespaces."""
-    kind = SITES[site]
-    options = kind.options(address, namespace)
-    rules = RoutingConfig("default", rules=(RoutingRule("**", kind.key),))
+    return runner_of(site, url, SITES[site].options(address, namespace))
+
+
+def runner_of(site: str, url: str, options: Mapping[str, Any]) -> Runner:
+    """Returns a Runner with these options that sends every task to the executor of the site."""
+    rules = RoutingConfig("default", rules=(RoutingRule("**", SITES[site].key),))
     return Runner(url, workflows=FLOWS, routing=rules, config=False, handle_sigterm=False, **options)
 
 

@@ -53,7 +53,7 @@ class ClusterExecutor(WorkersExecutor):
             lease=seconds(lease, f"lease of executor {name!r}"),
             max_message_bytes=max(HubSettings().max_message_bytes, MESSAGE_SLACK * max_output_bytes),
         )
-        router = partial(ClusterRouter, backend, self._holder_changed, self._keep_figures)
+        router = partial(ClusterRouter, backend, lambda: self.hub_id, self._holder_changed, self._keep_figures)
         super().__init__(settings, name=name, max_output_bytes=max_output_bytes, router=router)
 
     def refuses(self, task: TaskSpec) -> str | None:
@@ -89,6 +89,13 @@ class ClusterExecutor(WorkersExecutor):
     ) -> str:
         # Every attempt has a process of its own there, so none needs the whole cluster for itself.
         return super().selector(task, labels, exclusive=False, others=others)
+
+    def has_capacity(self) -> bool:
+        return self.listening and super().has_capacity()
+
+    def assign(self, selector: str) -> str | None:
+        # While the connection is lost the hub still has its worker: a step could not be sent, and would be returned.
+        return super().assign(selector) if self.listening else None
 
     def wait_reason(self, selector: str) -> str:
         return super().wait_reason(selector) if self.listening else CLUSTER_UNAVAILABLE

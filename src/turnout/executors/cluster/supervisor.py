@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from turnout.contracts.clock import boot_time
 from turnout.executors.cluster.job_step import encode_step, resources_of
-from turnout.executors.cluster.links import Links, within
+from turnout.executors.cluster.links import Link, Links, within
 from turnout.model.events import decode_result
 from turnout.model.workers import ANY_HANDLER
 from turnout.runtime.process_info import boot_id, pid_namespace, process_started
@@ -88,20 +88,29 @@ class Supervisor:
             self._ticking.cancel()
 
     # -- orchestrators ----------------------------------------------------------------------------------------------
-    async def exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
+    async def exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
         """Takes the messages of an orchestrator. With ``wait``, returns those for it, within so many seconds."""
-        link = self._links.use(connection, boot_time())
-        for message in frames:
-            link.session.receive([bytes(frame) for frame in message], boot_time())
-        self._round()
         out: list[list[bytes]] = []
-        if wait:
-            if not link.session.outbox:
-                link.ready.clear()
-                await within(link.ready, wait)
-            link.used_at = boot_time()
-            out, link.session.outbox = link.session.outbox, []
+        link = self._links.use(hub, connection, boot_time())
+        if link is not None:
+            for message in frames:
+                link.session.receive([bytes(frame) for frame in message], boot_time())
+            self._round()
+            if wait:
+                out = await self._messages(link, connection, wait)
         return {"holder": self.holder, "frames": out, "figures": self._host.figures() if wait else None}
+
+    async def _messages(self, link: Link, connection: int, wait: float) -> list[list[bytes]]:
+        if not link.session.outbox:
+            link.ready.clear()
+            await within(link.ready, wait)
+        if link.connection != connection:
+            return []  # the answer to this call is not read any more
+        link.used_at = boot_time()
+        out, link.session.outbox = link.session.outbox, []
+        return out
 
     def _hello(self) -> Hello:
         return Hello(

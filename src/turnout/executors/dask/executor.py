@@ -84,8 +84,10 @@ class DaskBackend:
     async def open(self) -> None:
         await self._on_loop(self._open())
 
-    async def exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
-        return await self._on_loop(self._exchange(connection, frames, wait))
+    async def exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
+        return await self._on_loop(self._exchange(hub, connection, frames, wait))
 
     async def close(self) -> None:
         loop = self._loop
@@ -110,11 +112,13 @@ class DaskBackend:
         self._client = await Client(self.address, asynchronous=True, security=security, timeout=CONNECT_TIMEOUT)
         await self._client.register_plugin(SupervisorPlugin(self._namespace, self._ahead))
 
-    async def _exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
+    async def _exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
         from turnout.executors.dask.plugin import handler_name
 
         call = getattr(self._client.scheduler, handler_name(self._namespace))
-        return await call(method="exchange", arguments=(connection, frames, wait))
+        return await call(method="exchange", arguments=(hub, connection, frames, wait))
 
     async def _close(self) -> None:
         client, self._client = self._client, None

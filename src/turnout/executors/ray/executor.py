@@ -94,8 +94,10 @@ class RayBackend:
     async def open(self) -> None:
         await self._in_thread(self._open)
 
-    async def exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
-        ref = await self._in_thread(lambda: self._actor.exchange.remote(connection, frames, wait))
+    async def exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
+        ref = await self._in_thread(lambda: self._actor.exchange.remote(hub, connection, frames, wait))
         return await asyncio.wrap_future(ref.future())
 
     async def close(self) -> None:
