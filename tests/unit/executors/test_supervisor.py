@@ -30,9 +30,12 @@ class Cluster:
     def __init__(self, slots: int = 2) -> None:
         self.launched: list[str] = []
         self.recalled: list[str] = []
+        self.refused: set[str] = set()
         self._slots = slots
 
     def launch(self, token: str, step: bytes, resources: Mapping[str, float]) -> None:
+        if token in self.refused:
+            raise ValueError("the precision is 0.0001")
         self.launched.append(token)
 
     def recall(self, token: str) -> None:
@@ -148,6 +151,45 @@ def test_what_may_begin_once_waits_for_the_leave_of_its_hub() -> None:
         hub.protocol.answer_start(hub.worker, ["a:1"], [])
         await hub.pump()
         assert await asking
+
+    played(play)
+
+
+def test_steps_that_wait_for_leave_do_not_wake_one_another() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        steps = [step(f"a{number}", once=True) for number in range(2)]
+        await hub.give(*steps)
+        asking = [asyncio.ensure_future(supervisor.begin(each.token, NODE)) for each in steps]
+        await hub.pump_until(StartRequested)
+        rounds = 0
+        wake = supervisor._links.wake
+
+        def count() -> None:
+            nonlocal rounds
+            rounds += 1
+            wake()
+
+        supervisor._links.wake = count  # type: ignore[method-assign]
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not rounds, f"{rounds} rounds without a cause"
+        await hub.pump()
+        hub.protocol.answer_start(hub.worker, [each.token for each in steps], [])
+        await hub.pump()
+        assert all(await asyncio.gather(*asking))
+
+    played(play)
+
+
+def test_a_step_that_the_cluster_does_not_take_fails_with_the_cause_and_hinders_no_other() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        cluster.refused = {"a:1"}
+        await hub.give(step("a"), step("b"))
+        (result,) = hub.results()
+        assert (result.token, result.status, result.metadata.retryable) == ("a:1", "failed", False)
+        assert result.error is not None and "the precision is 0.0001" in result.error.message
+        assert cluster.launched == ["b:1"] and not cluster.recalled
+        assert await supervisor.begin("a:1", NODE) is None
 
     played(play)
 

@@ -19,14 +19,15 @@ from typing import Any, Protocol
 from turnout.contracts.clock import boot_time
 from turnout.executors.cluster.job_step import encode_step, resources_of
 from turnout.executors.cluster.links import Link, Links, within
-from turnout.model.events import decode_result
+from turnout.model.events import ExecutionResult, decode_result
 from turnout.model.workers import ANY_HANDLER
 from turnout.runtime.process_info import boot_id, pid_namespace, process_started
 from turnout.runtime.step_output import progress_in
 from turnout.wire.frames import JSON, MSGPACK
-from turnout.wire.held_steps import HeldSteps, unable
+from turnout.wire.held_steps import HeldStep, HeldSteps, unable
 from turnout.wire.messages import MAX_CREDITS, VERSION, Hello, Progress
 from turnout.wire.result_codec import answer_of
+from turnout.wire.step_codec import event_of
 
 log = logging.getLogger("turnout.cluster")
 
@@ -57,6 +58,10 @@ class Host(Protocol):
     def figures(self) -> dict[str, Any]:
         """Returns the resources of the cluster: ``total``, ``free``, and ``nodes`` with those of each."""
         ...
+
+
+class ClusterRefused(Exception):
+    """The error of an attempt that its cluster does not take, such as one with an amount that it does not know."""
 
 
 class Supervisor:
@@ -154,7 +159,8 @@ class Supervisor:
                 self._held_steps.begin(token)
                 self._nodes[token], self._stops[token] = node, asyncio.Event()
                 return until - now
-            if until is not None:
+            if until is not None and not held_step.start_wanted:
+                # Once: a round wakes all that wait here, and each of them would wake the others again.
                 self._held_steps.request_start(token)
                 self._round()
             if now >= ends:
@@ -223,8 +229,7 @@ class Supervisor:
         self._act()
         for token, held_step in tuple(self._held_steps.waiting.items()):
             if token not in self._launched:
-                self._launched.add(token)
-                self._host.launch(token, encode_step(held_step.step), resources_of(held_step.step))
+                self._launch(held_step)
         for token in [each for each in self._launched if each not in self._stops]:
             if token not in self._held_steps.waiting:
                 self._launched.discard(token)
@@ -237,6 +242,20 @@ class Supervisor:
                     session.report(mine, now)
         self._changed.set()
         self._links.wake()
+
+    def _launch(self, held_step: HeldStep) -> None:
+        token, step = held_step.token, held_step.step
+        try:
+            self._host.launch(token, encode_step(step), resources_of(step))
+        except Exception as error:
+            # Another attempt would ask for the same, and be refused again.
+            log.warning("the cluster does not take attempt %s: %s: %s", token, type(error).__name__, error)
+            refused = ClusterRefused(f"the cluster does not take it: {type(error).__name__}: {error}")
+            self._held_steps.finish(
+                token, answer_of(step, ExecutionResult.failed(event_of(step), refused, retryable=False))
+            )
+        else:
+            self._launched.add(token)
 
     def _act(self) -> None:
         for stopped in self._links.take_stops(boot_time()):

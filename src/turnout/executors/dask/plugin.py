@@ -39,15 +39,20 @@ class DaskHost:
         self._namespace = namespace
         self.supervisor = Supervisor(self, name=f"dask {namespace}", ahead=ahead)
         self._client: Any = None
+        self._started = asyncio.Event()
+        """Set when its start has ended, in one way or the other."""
         self._futures: dict[str, Future[Any]] = {}
         self._cancelling: set[asyncio.Future[Any]] = set()
 
     async def start(self) -> None:
         scheduler = self._scheduler
-        self._client = await Client(
-            scheduler.address, asynchronous=True, security=scheduler.security, name=handler_name(self._namespace)
-        )
-        self.supervisor.start()
+        try:
+            self._client = await Client(
+                scheduler.address, asynchronous=True, security=scheduler.security, name=handler_name(self._namespace)
+            )
+            self.supervisor.start()
+        finally:
+            self._started.set()
 
     async def close(self) -> None:
         self.supervisor.stop()
@@ -55,7 +60,10 @@ class DaskHost:
             await self._client.close()
 
     async def handle(self, method: str, arguments: Sequence[Any]) -> Any:
-        """Serves the calls of orchestrators and nodes."""
+        """Serves the calls of orchestrators and nodes, as soon as it has started."""
+        await self._started.wait()
+        if self._client is None:
+            raise RuntimeError(f"the supervisor of namespace {self._namespace} could not start")
         match method:
             case "exchange":
                 return await self.supervisor.exchange(*arguments)
