@@ -156,6 +156,14 @@ class WorkersSite(Site):
 class DaskSite(Site):
     key = "dask"
     supervised = True
+    workers = 2
+    scheme = "tcp"
+
+    def scheduler_options(self) -> tuple[str, ...]:
+        return ()
+
+    def worker_options(self) -> tuple[str, ...]:
+        return ()
 
     @staticmethod
     def missing() -> str | None:
@@ -163,14 +171,16 @@ class DaskSite(Site):
 
     def start(self) -> None:
         self._port = free_port()
-        self.address = f"tcp://127.0.0.1:{self._port}"
+        self.address = f"{self.scheme}://127.0.0.1:{self._port}"
         self._start_scheduler()
-        for _ in range(2):
+        for _ in range(self.workers):
             self._add()
 
     def _start_scheduler(self) -> None:
         here = ("--host", "127.0.0.1", "--port", str(self._port), "--no-dashboard", "--no-jupyter")
-        self.scheduler = self.spawn(sys.executable, "-m", "distributed.cli.dask_scheduler", *here)
+        self.scheduler = self.spawn(
+            sys.executable, "-m", "distributed.cli.dask_scheduler", *here, *self.scheduler_options()
+        )
         until(lambda: listens(self._port), "the Dask scheduler does not listen")
 
     def lose_any_node(self, number: int) -> None:
@@ -187,6 +197,7 @@ class DaskSite(Site):
 
     def _add(self) -> None:
         options = ("--no-nanny", "--no-dashboard", "--nthreads", str(SLOTS), "--local-directory", str(self.folder))
+        options = (*options, *self.worker_options())
         self.spawn(sys.executable, "-m", "distributed.cli.dask_worker", self.address, *options)
 
     @staticmethod
@@ -203,6 +214,11 @@ class DaskSite(Site):
 class RaySite(Site):
     key = "ray"
     supervised = True
+    workers = 2
+    head_options: tuple[str, ...] = ("--num-cpus", "0")
+
+    def environment(self) -> dict[str, str]:
+        return {}
 
     @staticmethod
     def missing() -> str | None:
@@ -213,9 +229,9 @@ class RaySite(Site):
         self.address = f"127.0.0.1:{port}"
         # The path is short enough for the sockets that Ray keeps in it.
         self._temporary = tempfile.TemporaryDirectory(prefix="r", dir="/tmp", ignore_cleanup_errors=True)
-        head = ("--head", "--node-ip-address", "127.0.0.1", "--port", str(port), "--num-cpus", "0")
+        head = ("--head", "--node-ip-address", "127.0.0.1", "--port", str(port), *self.head_options)
         self._ray("start", *head, "--include-dashboard=false", "--temp-dir", self._temporary.name)
-        for _ in range(2):
+        for _ in range(self.workers):
             self._add()
 
     def _add(self) -> None:
@@ -227,7 +243,7 @@ class RaySite(Site):
             shared = (*shared, f"--{name}", str(free_port()))
         off = {"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"}
         # A node on a busy machine is slow, not lost: one that is killed refuses the connection at once.
-        slow = {"RAY_health_check_timeout_ms": "60000"}
+        slow = {"RAY_health_check_timeout_ms": "60000", **self.environment()}
         process = self.spawn(sys.executable, "-m", "ray.scripts.scripts", *arguments, *shared, **off, **slow)
         # Nodes that start at the same time choose the same names for their sockets, and one of them ends.
         until(lambda: self._is_up(process), "a node of the Ray cluster does not start")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, Protocol
 
+from turnout.errors import TurnoutError
 from turnout.executors.workers.hub_services import Heard
 
 log = logging.getLogger("turnout.cluster")
@@ -39,6 +40,10 @@ class Backend(Protocol):
 
     async def open(self) -> None:
         """Connects, and finds or starts the supervisor. Raises if the cluster cannot be reached."""
+        ...
+
+    async def reach(self) -> None:
+        """Connects only, to show that it can be done. Raises if the cluster cannot be reached."""
         ...
 
     async def exchange(
@@ -134,7 +139,7 @@ class ClusterRouter:
 
     def _lost(self, error: Exception) -> None:
         level = logging.DEBUG if self._warned else logging.WARNING
-        log.log(level, "the cluster at %s cannot be reached: %s: %s", self.address, type(error).__name__, error)
+        log.log(level, "the cluster at %s cannot be reached: %s", self.address, described(error))
         self._warned = True
 
     async def _converse(self) -> None:
@@ -181,6 +186,11 @@ class ClusterRouter:
                 frames, self._outbox = self._outbox, []
                 async with asyncio.timeout(CALL_TIMEOUT):
                     await self._backend.exchange(self._hub(), self._connection, frames, 0.0)
+
+
+def described(error: Exception) -> str:
+    """Returns the error as a log or a report has it."""
+    return error.message if isinstance(error, TurnoutError) else f"{type(error).__name__}: {error}"
 
 
 def _route(connection: int) -> bytes:

@@ -89,6 +89,9 @@ class DaskBackend:
     ) -> dict[str, Any]:
         return await self._on_loop(self._exchange(hub, connection, frames, wait))
 
+    async def reach(self) -> None:
+        await self._on_loop(self._connect())
+
     async def close(self) -> None:
         loop = self._loop
         if loop is not None:
@@ -102,14 +105,17 @@ class DaskBackend:
             threading.Thread(target=self._loop.run_forever, name="turnout-dask", daemon=True).start()
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, self._loop))
 
-    async def _open(self) -> None:
+    async def _connect(self) -> None:
         from distributed import Client, Security
-
-        from turnout.executors.dask.plugin import SupervisorPlugin
 
         await self._close()
         security = Security(**self._tls, require_encryption=True) if self._tls else None
         self._client = await Client(self.address, asynchronous=True, security=security, timeout=CONNECT_TIMEOUT)
+
+    async def _open(self) -> None:
+        from turnout.executors.dask.plugin import SupervisorPlugin
+
+        await self._connect()
         await self._client.register_plugin(SupervisorPlugin(self._namespace, self._ahead))
 
     async def _exchange(

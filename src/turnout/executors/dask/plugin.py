@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from distributed import Client, Future, Scheduler, SchedulerPlugin, Worker, get_worker
+from distributed import Client, Future, Scheduler, SchedulerPlugin, Security, Worker, get_worker
 
 from turnout.executors.cluster.node import NodeRunner
 from turnout.executors.cluster.supervisor import Supervisor
@@ -48,7 +48,10 @@ class DaskHost:
         scheduler = self._scheduler
         try:
             self._client = await Client(
-                scheduler.address, asynchronous=True, security=scheduler.security, name=handler_name(self._namespace)
+                scheduler.address,
+                asynchronous=True,
+                security=client_security(scheduler.security),
+                name=handler_name(self._namespace),
             )
             self.supervisor.start()
         finally:
@@ -124,6 +127,22 @@ class DaskHost:
         reason = "" if future.status == "finished" else f"its task at Dask is {future.status}"
         # Without an error it was answered, or was not to begin: then this says nothing new.
         self.supervisor.lost(token, reason or "its node ended it without a result")
+
+
+def client_security(security: Any) -> Any:
+    """Returns the security of a client inside of the scheduler: a scheduler that has its files from the command line
+    has none for the role of a client."""
+    if security is None or security.tls_client_cert or not security.tls_scheduler_cert:
+        return security
+    return Security(
+        require_encryption=security.require_encryption,
+        tls_ca_file=security.tls_ca_file,
+        tls_ciphers=security.tls_ciphers,
+        tls_min_version=security.tls_min_version,
+        tls_max_version=security.tls_max_version,
+        tls_client_cert=security.tls_scheduler_cert,
+        tls_client_key=security.tls_scheduler_key,
+    )
 
 
 class SupervisorPlugin(SchedulerPlugin):
