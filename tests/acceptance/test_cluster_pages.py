@@ -50,7 +50,7 @@ def test_the_example_of_the_page_runs_on_a_cluster(name: str, tmp_path: Path, mo
         site.start()
         assert said_by("-c", program, site.address)[-1] == shown
         (tmp_path / "turnout.toml").write_text(
-            re.sub(r'^address = ".*"', f'address = "{site.address}"', options, 0, re.M)
+            re.sub(r'^address = ".*"', f'address = "{site.address}"', options, flags=re.MULTILINE)
         )
         assert said_by("-c", configured)[-2:] == [shown, str(sorted([name, "default"]))]
         doctor = "\n".join(said_by("-m", "turnout", "doctor", "-d", "sqlite:///configured.db"))
