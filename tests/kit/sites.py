@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -29,6 +30,8 @@ ROOT = Path(__file__).parents[2]
 SLOTS = 2
 """Bodies at once on each of the two nodes of a site that has nodes."""
 HEARTBEAT, LEASE = 1.0, 5.0
+ATTEMPT_TITLE = re.compile(r"ray::\S+:\d+")
+"""The title of a process of Ray that runs an attempt: its token."""
 
 
 class Site:
@@ -73,12 +76,12 @@ class Site:
         """Kills the node on which the body with this process id runs, and starts another."""
         raise NotImplementedError
 
-    def lose_any_node(self, number: int) -> None:
-        """Kills the node with this number, counted around, and starts another."""
+    def lose_any_node(self, number: int) -> bool:
+        """Kills the node with this number, counted around, and starts another. False if there was none."""
         raise NotImplementedError
 
-    def lose_supervisor(self) -> None:
-        """Kills what holds the attempts in the cluster; it comes back without its memory."""
+    def lose_supervisor(self) -> bool:
+        """Kills what holds the attempts in the cluster; it comes back without its memory. False if there was none."""
         raise NotImplementedError
 
     def spawn(self, *command: str, **environment: str) -> subprocess.Popen[bytes]:
@@ -183,17 +186,23 @@ class DaskSite(Site):
         )
         until(lambda: listens(self._port), "the Dask scheduler does not listen")
 
-    def lose_any_node(self, number: int) -> None:
+    def lose_any_node(self, number: int) -> bool:
         alive = [each for each in self.processes if each is not self.scheduler and each.poll() is None]
+        if not alive:
+            return False
         end(alive[number % len(alive)], signal.SIGKILL)
         self._add()
+        return True
 
-    def lose_supervisor(self) -> None:
+    def lose_supervisor(self) -> bool:
         """Kills the scheduler. Its workers end by themselves, so there are others afterwards."""
+        if self.scheduler.poll() is not None:
+            return False
         end(self.scheduler, signal.SIGKILL)
         self._start_scheduler()
         for _ in range(2):
             self._add()
+        return True
 
     def _add(self) -> None:
         options = ("--no-nanny", "--no-dashboard", "--nthreads", str(SLOTS), "--local-directory", str(self.folder))
@@ -267,16 +276,17 @@ class RaySite(Site):
         end(started, signal.SIGKILL)
         self._add()
 
-    def lose_any_node(self, number: int) -> None:
-        """Kills a process of Ray that runs attempts, with what is below it."""
-        runs = [each for each in self._below() if "ray::run_step" in line_of(each) or "ray::IDLE" in line_of(each)]
-        if runs:
-            kill(runs[number % len(runs)])
+    def lose_any_node(self, number: int) -> bool:
+        """Kills a process of Ray that runs an attempt, or one that could."""
+        titles = {pid: line_of(pid).strip() for pid in self._below()}
+        runs = [pid for pid, title in titles.items() if ATTEMPT_TITLE.fullmatch(title)]
+        found = runs or [pid for pid, title in titles.items() if title == "ray::IDLE"]
+        return bool(found) and kill(found[number % len(found)])
 
-    def lose_supervisor(self) -> None:
-        for each in self._below():
-            if "SupervisorActor" in line_of(each):
-                kill(each)
+    def lose_supervisor(self) -> bool:
+        found = [pid for pid in self._below() if line_of(pid).strip().startswith("ray::SupervisorActor")]
+        killed = [kill(pid) for pid in found]
+        return any(killed)
 
     def _below(self) -> list[int]:
         mine = {each.pid for each in self.processes}
@@ -393,9 +403,14 @@ def end(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTER
     process.wait()
 
 
-def kill(pid: int) -> None:
+def kill(pid: int) -> bool:
+    """True if there was such a process, and it had not ended."""
+    if is_gone(pid):
+        return False
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+        return True
+    return False
 
 
 def ancestors(pid: int) -> list[int]:
