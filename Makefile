@@ -12,7 +12,7 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 BARE := tests/acceptance/test_languages.py $(shell grep -lrE 'languages import|shutil.which' --include='test_*.py' tests/acceptance tests/faults tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling orchestrators uibench reference docs coverage clean ui ui-dev ui-check ui-test ui-pictures
+.PHONY: help demo server languages test bare check format lint imports types unit faults bench serverbench growth profile scaling orchestrators clusters uibench reference docs coverage clean ui ui-dev ui-check ui-test ui-pictures
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -99,6 +99,10 @@ scaling: $(READY) ## what more stage executors bring, and how the pools find the
 orchestrators: $(READY) ## 1, 2 and 4 orchestrators on one PostgreSQL: throughput, fairness, CPU a step, one JSON line each
 	@echo "== orchestrators (benchmarks/README.md says how to read it)"
 	@$(RUN) benchmarks/orchestrators.py
+
+clusters: $(READY) ## W1 on Ray and on Dask through Turnout against raw Ray and raw Dask: overhead per task, in ms and as a ratio
+	@echo "== clusters (benchmarks/README.md says how to read it)"
+	@$(RUN) benchmarks/clusters.py
 
 ui: $(READY) ## the web interface, built into src/turnout/server/static/ui; needs node, or gets it from a wheel
 	@echo "== web interface"

@@ -103,14 +103,21 @@ def raw_ray(site: Site, runs: int) -> float:
 RAW: dict[str, Callable[[Site, int], float]] = {"dask": raw_dask, "ray": raw_ray}
 
 
+def known(name: str) -> str:
+    if name not in RAW:
+        raise argparse.ArgumentTypeError(f"{name!r} is no cluster: {', '.join(RAW)}")
+    return name
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clusters", nargs="*", choices=[[], *RAW], default=list(RAW))
+    parser.add_argument("clusters", nargs="*", type=known, help=f"one of {', '.join(RAW)}; without any, all of them")
     parser.add_argument("--runs", type=int, default=20)
     given = parser.parse_args()
+    print(f"load of this machine before: {os.getloadavg()[0]:.1f}\n")
     print("| cluster | tasks | raw, ms a task | Turnout, ms a task | overhead, ms | ratio |")
     print("|---|--:|--:|--:|--:|--:|")
-    for name in given.clusters:
+    for name in given.clusters or RAW:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             site = SITES[name](Path(folder))
             try:

@@ -82,7 +82,8 @@ def hold(path: str, go: str) -> int:
     return os.getpid()
 
 
-@task(timeout=0.5)
+# Long enough for a process that starts on a busy machine: the body notes that it has begun.
+@task(timeout=3)
 def slow(path: str) -> int:
     return hold(path, "/nowhere/at/all")
 
@@ -110,6 +111,22 @@ def holding(path: str, go: str) -> int:
 @workflow
 def holding_once(path: str, go: str) -> int:
     return held_once(path, go)
+
+
+@task(resources={"gpu": 1, "license": 1})
+def held_with(path: str, go: str, info: TaskInfo) -> int:
+    info.progress(1, 2, "held")
+    return hold(path, go)
+
+
+@workflow
+def equipped(path: str, go: str) -> int:
+    return held_with(path, go)
+
+
+@workflow
+def greedy(path: str, go: str) -> int:
+    return held_with.options(resources={"gpu": 4})(path, go)
 
 
 @task
@@ -175,5 +192,6 @@ def paying(path: str, key: str, seconds: float) -> str:
 
 
 FLOWS: list[Workflow[..., Any]] = [
-    success, contextual, failure, retried, late, holding, holding_once, deferred, bulky, crash, stepping, paying
+    success, contextual, failure, retried, late, holding, holding_once, deferred, bulky, crash, stepping, paying,
+    equipped, greedy,
 ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 
 from tests import executor_flows as flows
-from tests.kit.sites import ROOT, SITES, Site, is_gone, runner_at
+from tests.kit.sites import ROOT, SITES, Site, is_gone, runner_at, runner_of
 from tests.kit.waiting import until
 from turnout import Runner
 from turnout.errors import RunFailed
+from turnout.model.reasons import CLUSTER_UNAVAILABLE
 from turnout.model.states import RunState
 from turnout.runner.runner import RunHandle
 
@@ -189,6 +191,62 @@ def test_a_killed_orchestrator_leaves_its_body_to_the_next_one(
         assert run.result(WAIT) == pid
         assert outcomes(run) == ["completed"]
     assert held.pids() == [pid]
+
+
+def test_a_connection_that_fails_and_comes_back_loses_no_body(
+    site: Site, name: str, held: Held, tmp_path: Path
+) -> None:
+    if not site.supervised:
+        pytest.skip("its executor has no connection to a supervisor in a cluster")
+    executor = site.options(site.address, "cut")["executors"][name]
+    # The lease outlasts the cut on any machine.
+    executor = type(executor)(site.address, namespace="cut", heartbeat=1.0, lease=WAIT)
+    cut = Cut(executor._backend)
+    with runner_of(name, f"sqlite:///{tmp_path}/runs.db", {"executors": {name: executor}}) as runner:
+        run = runner.submit(flows.holding_once, **held.arguments)
+        pid = held.first()
+        cut.begin()
+        other = runner.submit(flows.success, "Ada")
+        until(lambda: other.task("greet").reason == CLUSTER_UNAVAILABLE, "the task waits for another reason")
+        cut.end()
+        assert other.result(WAIT) == 6.0
+        assert outcomes(run) == [None], "the attempt did not go on"
+        held.release()
+        assert run.result(WAIT) == pid
+        assert outcomes(run) == ["completed"]
+    assert held.pids() == [pid]
+
+
+class Cut:
+    """The connection of an executor to its supervisor, which the test can cut: every call fails then."""
+
+    def __init__(self, backend: Any) -> None:
+        self._is_cut = threading.Event()
+        self._exchange, self._open = backend.exchange, backend.open
+        backend.exchange, backend.open = self.exchange, self.open
+        self.failed = threading.Event()
+
+    def begin(self) -> None:
+        self._is_cut.set()
+        assert self.failed.wait(WAIT), "no call was made"
+
+    def end(self) -> None:
+        self._is_cut.clear()
+
+    async def open(self) -> None:
+        self._check()
+        await self._open()
+
+    async def exchange(self, *arguments: Any) -> Any:
+        self._check()
+        reply = await self._exchange(*arguments)
+        self._check()
+        return reply
+
+    def _check(self) -> None:
+        if self._is_cut.is_set():
+            self.failed.set()
+            raise ConnectionError("the test has cut the connection")
 
 
 def outcomes(run: RunHandle[Any]) -> list[str | None]:

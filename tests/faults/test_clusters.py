@@ -8,19 +8,23 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.faults.guarantees import check_history, query
 from tests.faults.scale import TIMEOUT, scaled
-from tests.kit.sites import ROOT, SITES, Site
+from tests.kit.sites import ROOT, SITES, SLOTS, Site
+from tests.kit.waiting import until
 
-RUNS = scaled(10, 200)
+RUNS = scaled(12, 200)
 FAULTS = scaled(3, 60)
-SECONDS = 0.1
-"""How long a body takes."""
+SECONDS = 0.3
+"""How long a body takes: long enough for a fault to find it."""
+LOSSES = {"worker": SLOTS, "supervisor": 2 * SLOTS, "orchestrator": 0}
+"""Bodies that a fault can end, at most: those of a node, and those of both."""
 ENDED = ("completed", "failed")
 PATIENCE = 3 * TIMEOUT
 """Seconds in which all runs must have ended: a cluster that was killed takes its time to start on a busy machine."""
@@ -49,13 +53,13 @@ class Orchestrators:
         self.processes: list[subprocess.Popen[str]] = []
         self.started = 0
 
-    def start(self, *wanted: str) -> subprocess.Popen[str]:
+    def start(self) -> None:
         self.started += 1
         site = (self._site.key, self._url, self._site.address, "default")
         log = self._folder / f"orchestrator{self.started}.log"
         with log.open("w") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.kit.site_orchestrator", *site, *wanted],
+                [sys.executable, "-m", "tests.kit.site_orchestrator", *site],
                 cwd=ROOT,
                 text=True,
                 stdin=subprocess.PIPE,
@@ -63,12 +67,25 @@ class Orchestrators:
                 stderr=errors,
             )
         self.processes.append(process)
-        return process
 
-    def kill(self, number: int) -> None:
+    def submit(self, flow: str, inputs: Sequence[Mapping[str, Any]]) -> None:
+        """Submits these at the older process, and returns when they are stored."""
+        process = self.processes[0]
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps([flow, inputs]) + "\n")
+        process.stdin.flush()
+        stored = 0
+        while stored < len(inputs):
+            line = process.stdout.readline()
+            assert line, "the orchestrator has ended by itself"
+            stored += line.strip() != "ready"
+
+    def kill(self, number: int) -> bool:
         process = self.processes.pop(number % len(self.processes))
+        assert process.poll() is None, "an orchestrator has ended by itself"
         _end(process)
         self.start()
+        return True
 
     def close(self) -> None:
         for process in self.processes:
@@ -88,31 +105,36 @@ def test_nothing_is_lost_or_done_twice_while_workers_supervisors_and_orchestrato
     notes = tmp_path / "notes"
     notes.touch()
     orchestrators = Orchestrators(site, sqlite_url, tmp_path)
+    faults: Counter[str] = Counter()
     try:
-        for flow in ("stepping", "paying"):
-            inputs = [{"path": str(notes), "key": f"{flow}{n}", "seconds": SECONDS} for n in range(RUNS // 2)]
-            first = orchestrators.start(flow, json.dumps(inputs))
-            assert first.stdout is not None
-            until_line(first, "ready")
-        faults: Counter[str] = Counter()
+        for _ in range(2):
+            orchestrators.start()
         for number in range(FAULTS):
-            fault = ("worker", "orchestrator", "supervisor")[number % 3]
+            begun = bodies(notes)
+            keys = range(number * RUNS // FAULTS, (number + 1) * RUNS // FAULTS)
+            for flow, some in (("stepping", keys[::2]), ("paying", keys[1::2])):
+                inputs = [{"path": str(notes), "key": f"{flow}{key}", "seconds": SECONDS} for key in some]
+                orchestrators.submit(flow, inputs)
+            wait_for_bodies(notes, begun + chance.randint(1, len(keys)))
+            fault, which = ("worker", "orchestrator", "supervisor")[number % 3], chance.randrange(100)
+            inject = {
+                "worker": lambda which=which: site.lose_any_node(which),
+                "orchestrator": lambda which=which: orchestrators.kill(which),
+                "supervisor": site.lose_supervisor,
+            }
+            until(inject[fault], f"there is no {fault} that could be killed")
             faults[fault] += 1
-            wait_for_progress(notes, chance.randint(1, 4))
-            match fault:
-                case "worker":
-                    site.lose_any_node(chance.randrange(100))
-                case "orchestrator":
-                    orchestrators.kill(chance.randrange(100))
-                case _:
-                    site.lose_supervisor()
         states = until_all_ended(sqlite_url)
     finally:
         orchestrators.close()
     check_history(sqlite_url)
-    begun = Counter(notes.read_text().splitlines())
-    print(f"{RUNS} runs, {dict(faults)}: {dict(states)}, {sum(begun.values())} bodies began")
-    twice = [key for key, times in begun.items() if key.startswith("pay ") and times > 1]
+    assert sum(faults.values()) == FAULTS and sum(states.values()) == RUNS
+    began = Counter(notes.read_text().splitlines())
+    paid, unpaid = states["paying", "completed"], states["paying", "failed"]
+    print(f"{RUNS} runs, {dict(faults)}: {dict(states)}, {sum(began.values())} bodies began")
+    assert paid, "no run that pays was completed"
+    assert unpaid <= sum(LOSSES[fault] * count for fault, count in faults.items()), "runs failed without a fault"
+    twice = [key for key, times in began.items() if key.startswith("pay ") and times > 1]
     assert not twice, f"at_most_once bodies began twice: {twice}"
     wrong = query(
         sqlite_url,
@@ -128,26 +150,25 @@ def test_nothing_is_lost_or_done_twice_while_workers_supervisors_and_orchestrato
     assert all('"Lost"' in (error or "") for (error,) in lost), lost
 
 
-def until_line(process: subprocess.Popen[str], wanted: str) -> None:
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.strip() == wanted:
-            return
-    raise AssertionError(f"the orchestrator ended before it said {wanted!r}")
+def bodies(notes: Path) -> int:
+    return len(notes.read_bytes().splitlines())
 
 
-def wait_for_progress(notes: Path, bodies: int) -> None:
-    """Waits until so many more bodies have begun, or none is left to begin."""
-    before, ends = len(notes.read_bytes().splitlines()), time.monotonic() + 10.0
-    while len(notes.read_bytes().splitlines()) < before + bodies and time.monotonic() < ends:
+def wait_for_bodies(notes: Path, count: int) -> None:
+    """Waits until so many bodies have begun in all; fails if they do not."""
+    ends = time.monotonic() + PATIENCE
+    while bodies(notes) < count:
+        assert time.monotonic() < ends, f"{bodies(notes)} bodies have begun, and {count} were to"
         time.sleep(0.02)
 
 
-def until_all_ended(url: str) -> Counter[str]:
+def until_all_ended(url: str) -> Counter[tuple[str, str]]:
+    """Returns how many runs ended in which state, by their workflows."""
     ends = time.monotonic() + PATIENCE
     while True:
-        states = Counter(state for (state,) in query(url, "select state from run"))
-        if sum(states[each] for each in ENDED) == RUNS // 2 * 2:
+        found = query(url, "select workflow, state from run")
+        states = Counter((workflow.rpartition(":")[2].rpartition(".")[2], state) for workflow, state in found)
+        if sum(count for (_, state), count in states.items() if state in ENDED) == RUNS:
             return states
         assert time.monotonic() < ends, f"runs have not ended: {dict(states)}"
         time.sleep(0.1)

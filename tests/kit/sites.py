@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -29,6 +30,8 @@ ROOT = Path(__file__).parents[2]
 SLOTS = 2
 """Bodies at once on each of the two nodes of a site that has nodes."""
 HEARTBEAT, LEASE = 1.0, 5.0
+ATTEMPT_TITLE = re.compile(r"ray::\S+:\d+")
+"""The title of a process of Ray that runs an attempt: its token."""
 
 
 class Site:
@@ -41,6 +44,8 @@ class Site:
     """Bodies go on when the orchestrator dies."""
     nodes = True
     """Bodies run on nodes that can be lost."""
+    supervised = False
+    """A supervisor in the cluster has the attempts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -71,12 +76,12 @@ class Site:
         """Kills the node on which the body with this process id runs, and starts another."""
         raise NotImplementedError
 
-    def lose_any_node(self, number: int) -> None:
-        """Kills the node with this number, counted around, and starts another."""
+    def lose_any_node(self, number: int) -> bool:
+        """Kills the node with this number, counted around, and starts another. False if there was none."""
         raise NotImplementedError
 
-    def lose_supervisor(self) -> None:
-        """Kills what holds the attempts in the cluster; it comes back without its memory."""
+    def lose_supervisor(self) -> bool:
+        """Kills what holds the attempts in the cluster; it comes back without its memory. False if there was none."""
         raise NotImplementedError
 
     def spawn(self, *command: str, **environment: str) -> subprocess.Popen[bytes]:
@@ -153,6 +158,15 @@ class WorkersSite(Site):
 
 class DaskSite(Site):
     key = "dask"
+    supervised = True
+    workers = 2
+    scheme = "tcp"
+
+    def scheduler_options(self) -> tuple[str, ...]:
+        return ()
+
+    def worker_options(self) -> tuple[str, ...]:
+        return ()
 
     @staticmethod
     def missing() -> str | None:
@@ -160,30 +174,39 @@ class DaskSite(Site):
 
     def start(self) -> None:
         self._port = free_port()
-        self.address = f"tcp://127.0.0.1:{self._port}"
+        self.address = f"{self.scheme}://127.0.0.1:{self._port}"
         self._start_scheduler()
-        for _ in range(2):
+        for _ in range(self.workers):
             self._add()
 
     def _start_scheduler(self) -> None:
         here = ("--host", "127.0.0.1", "--port", str(self._port), "--no-dashboard", "--no-jupyter")
-        self.scheduler = self.spawn(sys.executable, "-m", "distributed.cli.dask_scheduler", *here)
+        self.scheduler = self.spawn(
+            sys.executable, "-m", "distributed.cli.dask_scheduler", *here, *self.scheduler_options()
+        )
         until(lambda: listens(self._port), "the Dask scheduler does not listen")
 
-    def lose_any_node(self, number: int) -> None:
+    def lose_any_node(self, number: int) -> bool:
         alive = [each for each in self.processes if each is not self.scheduler and each.poll() is None]
+        if not alive:
+            return False
         end(alive[number % len(alive)], signal.SIGKILL)
         self._add()
+        return True
 
-    def lose_supervisor(self) -> None:
+    def lose_supervisor(self) -> bool:
         """Kills the scheduler. Its workers end by themselves, so there are others afterwards."""
+        if self.scheduler.poll() is not None:
+            return False
         end(self.scheduler, signal.SIGKILL)
         self._start_scheduler()
         for _ in range(2):
             self._add()
+        return True
 
     def _add(self) -> None:
         options = ("--no-nanny", "--no-dashboard", "--nthreads", str(SLOTS), "--local-directory", str(self.folder))
+        options = (*options, *self.worker_options())
         self.spawn(sys.executable, "-m", "distributed.cli.dask_worker", self.address, *options)
 
     @staticmethod
@@ -199,6 +222,12 @@ class DaskSite(Site):
 
 class RaySite(Site):
     key = "ray"
+    supervised = True
+    workers = 2
+    head_options: tuple[str, ...] = ("--num-cpus", "0")
+
+    def environment(self) -> dict[str, str]:
+        return {}
 
     @staticmethod
     def missing() -> str | None:
@@ -209,9 +238,9 @@ class RaySite(Site):
         self.address = f"127.0.0.1:{port}"
         # The path is short enough for the sockets that Ray keeps in it.
         self._temporary = tempfile.TemporaryDirectory(prefix="r", dir="/tmp", ignore_cleanup_errors=True)
-        head = ("--head", "--node-ip-address", "127.0.0.1", "--port", str(port), "--num-cpus", "0")
+        head = ("--head", "--node-ip-address", "127.0.0.1", "--port", str(port), *self.head_options)
         self._ray("start", *head, "--include-dashboard=false", "--temp-dir", self._temporary.name)
-        for _ in range(2):
+        for _ in range(self.workers):
             self._add()
 
     def _add(self) -> None:
@@ -223,7 +252,7 @@ class RaySite(Site):
             shared = (*shared, f"--{name}", str(free_port()))
         off = {"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"}
         # A node on a busy machine is slow, not lost: one that is killed refuses the connection at once.
-        slow = {"RAY_health_check_timeout_ms": "60000"}
+        slow = {"RAY_health_check_timeout_ms": "60000", **self.environment()}
         process = self.spawn(sys.executable, "-m", "ray.scripts.scripts", *arguments, *shared, **off, **slow)
         # Nodes that start at the same time choose the same names for their sockets, and one of them ends.
         until(lambda: self._is_up(process), "a node of the Ray cluster does not start")
@@ -247,16 +276,17 @@ class RaySite(Site):
         end(started, signal.SIGKILL)
         self._add()
 
-    def lose_any_node(self, number: int) -> None:
-        """Kills a process of Ray that runs attempts, with what is below it."""
-        runs = [each for each in self._below() if "ray::run_step" in line_of(each) or "ray::IDLE" in line_of(each)]
-        if runs:
-            kill(runs[number % len(runs)])
+    def lose_any_node(self, number: int) -> bool:
+        """Kills a process of Ray that runs an attempt, or one that could."""
+        titles = {pid: line_of(pid).strip() for pid in self._below()}
+        runs = [pid for pid, title in titles.items() if ATTEMPT_TITLE.fullmatch(title)]
+        found = runs or [pid for pid, title in titles.items() if title == "ray::IDLE"]
+        return bool(found) and kill(found[number % len(found)])
 
-    def lose_supervisor(self) -> None:
-        for each in self._below():
-            if "SupervisorActor" in line_of(each):
-                kill(each)
+    def lose_supervisor(self) -> bool:
+        found = [pid for pid in self._below() if line_of(pid).strip().startswith("ray::SupervisorActor")]
+        killed = [kill(pid) for pid in found]
+        return any(killed)
 
     def _below(self) -> list[int]:
         mine = {each.pid for each in self.processes}
@@ -352,9 +382,12 @@ SITES: Mapping[str, type[Site]] = {
 
 def runner_at(site: str, url: str, address: str, namespace: str = "default") -> Runner:
     """Returns a Runner that sends every task there, by a rule. Databases that share a cluster have namespaces."""
-    kind = SITES[site]
-    options = kind.options(address, namespace)
-    rules = RoutingConfig("default", rules=(RoutingRule("**", kind.key),))
+    return runner_of(site, url, SITES[site].options(address, namespace))
+
+
+def runner_of(site: str, url: str, options: Mapping[str, Any]) -> Runner:
+    """Returns a Runner with these options that sends every task to the executor of the site."""
+    rules = RoutingConfig("default", rules=(RoutingRule("**", SITES[site].key),))
     return Runner(url, workflows=FLOWS, routing=rules, config=False, handle_sigterm=False, **options)
 
 
@@ -370,9 +403,14 @@ def end(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTER
     process.wait()
 
 
-def kill(pid: int) -> None:
+def kill(pid: int) -> bool:
+    """True if there was such a process, and it had not ended."""
+    if is_gone(pid):
+        return False
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+        return True
+    return False
 
 
 def ancestors(pid: int) -> list[int]:

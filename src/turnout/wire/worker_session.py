@@ -92,6 +92,7 @@ class WorkerSession:
         held_steps: HeldSteps,
         orphans: Callable[[], Iterable[HeldStep]] = lambda: (),
         next_hello_seq: Callable[[], int] | None = None,
+        hub: str = "",
     ) -> None:
         self._hello = hello
         self._next_hello_seq = next_hello_seq or count(hello.seq + 1).__next__
@@ -111,7 +112,8 @@ class WorkerSession:
         self.held_steps = held_steps
         self.credits = hello.credits
         self.state = SessionState.CLOSED
-        self.hub = ""
+        self.hub = hub
+        """The id of the hub; empty until it has said it, unless the connection leads to a known one."""
         self.hubs: tuple[str, ...] = ()
         self.welcome: Welcome | None = None
         self.contact = -inf

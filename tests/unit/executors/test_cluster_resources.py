@@ -31,7 +31,9 @@ class RayNames:
 
     async def open(self) -> None: ...
 
-    async def exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
+    async def exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
         return {}
 
     async def close(self) -> None: ...

@@ -9,11 +9,13 @@ from typing import Any
 
 import msgspec
 
+from tests.kit.waiting import PATIENCE
+from turnout.contracts.clock import boot_time
 from turnout.executors.cluster.supervisor import Supervisor
 from turnout.model.events import ExecutionResult
 from turnout.wire.documents import Step, StepMetadata, StepResult
 from turnout.wire.handshake import HubFacts
-from turnout.wire.hub_events import Event, HelloReceived, ResultsReceived, StartRequested
+from turnout.wire.hub_events import Event, HelloReceived, ResultsReceived, StartRequested, StepsLost, StepsReturned
 from turnout.wire.hub_sessions import HubProtocol
 from turnout.wire.step_codec import event_of
 from turnout.wire.worker_entries import WorkerEntry
@@ -28,9 +30,12 @@ class Cluster:
     def __init__(self, slots: int = 2) -> None:
         self.launched: list[str] = []
         self.recalled: list[str] = []
+        self.refused: set[str] = set()
         self._slots = slots
 
     def launch(self, token: str, step: bytes, resources: Mapping[str, float]) -> None:
+        if token in self.refused:
+            raise ValueError("the precision is 0.0001")
         self.launched.append(token)
 
     def recall(self, token: str) -> None:
@@ -52,22 +57,29 @@ class Hub:
         ids = iter(f"{name}-{number}" for number in range(1000))
         self.protocol = HubProtocol(HubFacts(hub_id=name, lease_ms=lease_ms), lambda: next(ids))
         self.events: list[Event] = []
+        self.connection = 1
 
     async def send(self) -> None:
         out, self.protocol.outbox = [frames for _, frames in self.protocol.outbox], []
-        await self._supervisor.exchange(self._name, out, 0.0)
+        await self._supervisor.exchange(self._name, self.connection, out, 0.0)
 
     async def pump(self) -> None:
         for _ in range(4):
             await self.send()
-            reply = await self._supervisor.exchange(self._name, (), 0.001)
+            reply = await self._supervisor.exchange(self._name, self.connection, (), 0.001)
             for frames in reply["frames"]:
-                self.protocol.receive(self._name.encode(), frames, time.monotonic())
+                self.protocol.receive(b"%d" % self.connection, frames, time.monotonic())
             events, self.protocol.events = self.protocol.events, []
             self.events += events
             for event in events:
                 if isinstance(event, HelloReceived):
                     self.protocol.welcome(event.worker)
+
+    async def pump_until(self, kind: type[Event]) -> None:
+        """Pumps until such an event has come; fails otherwise."""
+        async with asyncio.timeout(PATIENCE):
+            while not any(isinstance(each, kind) for each in self.events):
+                await self.pump()
 
     @property
     def worker(self) -> WorkerEntry:
@@ -134,12 +146,50 @@ def test_what_may_begin_once_waits_for_the_leave_of_its_hub() -> None:
     async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
         await hub.give(step("a", once=True))
         asking = asyncio.ensure_future(supervisor.begin("a:1", NODE))
-        while not any(isinstance(each, StartRequested) for each in hub.events):
-            await hub.pump()
+        await hub.pump_until(StartRequested)
         assert not asking.done()
         hub.protocol.answer_start(hub.worker, ["a:1"], [])
         await hub.pump()
         assert await asking
+
+    played(play)
+
+
+def test_steps_that_wait_for_leave_do_not_wake_one_another() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        steps = [step(f"a{number}", once=True) for number in range(2)]
+        await hub.give(*steps)
+        asking = [asyncio.ensure_future(supervisor.begin(each.token, NODE)) for each in steps]
+        await hub.pump_until(StartRequested)
+        rounds = 0
+        wake = supervisor._links.wake
+
+        def count() -> None:
+            nonlocal rounds
+            rounds += 1
+            wake()
+
+        supervisor._links.wake = count  # type: ignore[method-assign]
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not rounds, f"{rounds} rounds without a cause"
+        await hub.pump()
+        hub.protocol.answer_start(hub.worker, [each.token for each in steps], [])
+        await hub.pump()
+        assert all(await asyncio.gather(*asking))
+
+    played(play)
+
+
+def test_a_step_that_the_cluster_does_not_take_fails_with_the_cause_and_hinders_no_other() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        cluster.refused = {"a:1"}
+        await hub.give(step("a"), step("b"))
+        (result,) = hub.results()
+        assert (result.token, result.status, result.metadata.retryable) == ("a:1", "failed", False)
+        assert result.error is not None and "the precision is 0.0001" in result.error.message
+        assert cluster.launched == ["b:1"] and not cluster.recalled
+        assert await supervisor.begin("a:1", NODE) is None
 
     played(play)
 
@@ -227,6 +277,57 @@ def test_another_hub_learns_of_what_a_hub_that_left_had_given() -> None:
         await other.pump()
         (hello,) = [each for each in other.events if isinstance(each, HelloReceived)]
         assert [held.token for held in hello.unknown] == ["a:1"]
+
+    played(play)
+
+
+def test_a_hub_whose_call_failed_finds_its_attempts_on_its_second_connection() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        running, waiting = step("a"), step("b")
+        await hub.give(running, waiting)
+        assert await supervisor.begin("a:1", NODE)
+        hub.connection += 1
+        await hub.pump()
+        assert not any(isinstance(each, StepsLost | StepsReturned) for each in hub.events)
+        assert cluster.launched == ["a:1", "b:1"] and not cluster.recalled
+        assert await supervisor.begin("b:1", NODE), "the hub is in contact by its second connection"
+        supervisor.finish("a:1", done(running))
+        await hub.pump()
+        assert [bytes(result.output) for result in hub.results()] == [b"7"]
+
+    played(play)
+
+
+def test_a_call_of_an_older_connection_takes_and_gives_nothing() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        asking = asyncio.ensure_future(supervisor.exchange("hub", 1, (), PATIENCE))
+        await asyncio.sleep(0)
+        late = [frames for _, frames in hub.protocol.outbox]
+        hub.connection += 1
+        await hub.pump()
+        hub.protocol.give(hub.worker, [step("a")], time.monotonic(), set())
+        assert (await asking)["frames"] == [], "the greeting of the second connection went to the first"
+        assert (await supervisor.exchange("hub", 1, late, 1.0))["frames"] == []
+        await hub.pump()
+        assert cluster.launched == ["a:1"], "a call of the first connection ended the second"
+
+    played(play)
+
+
+def test_two_hubs_keep_their_own_attempts_when_one_of_them_connects_again() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        other = Hub(supervisor, "other")
+        await other.pump()
+        await hub.give(step("a"))
+        await other.give(step("b"))
+        hub.connection += 1
+        await hub.pump()
+        supervisor._tick(boot_time())
+        await hub.pump()
+        await other.pump()
+        assert not any(isinstance(each, StepsLost | StepsReturned) for each in (*hub.events, *other.events))
+        assert not hub.results(), "a step that waits was returned, since its hub counted as gone"
+        assert await supervisor.begin("a:1", NODE) and await supervisor.begin("b:1", NODE)
 
     played(play)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -9,7 +11,8 @@ from typing import Any
 
 from turnout.contracts.executor import Work
 from turnout.executors.cluster.job_step import step_of_job
-from turnout.executors.cluster.router import Backend, ClusterRouter
+from turnout.executors.cluster.reach import why_not_listening
+from turnout.executors.cluster.router import LINGER, Backend, ClusterRouter, described
 from turnout.executors.workers.executor import WorkersExecutor
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.durations import Duration, seconds
@@ -22,6 +25,8 @@ from turnout.wire.documents import Step
 
 log = logging.getLogger("turnout.cluster")
 
+CHECK_TIMEOUT = 11.0
+"""Seconds that the cluster's client may take in a check of the connection."""
 MESSAGE_SLACK = 4
 """Bytes of a message, at most, per byte of one output."""
 
@@ -53,7 +58,7 @@ class ClusterExecutor(WorkersExecutor):
             lease=seconds(lease, f"lease of executor {name!r}"),
             max_message_bytes=max(HubSettings().max_message_bytes, MESSAGE_SLACK * max_output_bytes),
         )
-        router = partial(ClusterRouter, backend, self._holder_changed, self._keep_figures)
+        router = partial(ClusterRouter, backend, lambda: self.hub_id, self._holder_changed, self._keep_figures)
         super().__init__(settings, name=name, max_output_bytes=max_output_bytes, router=router)
 
     def refuses(self, task: TaskSpec) -> str | None:
@@ -90,8 +95,32 @@ class ClusterExecutor(WorkersExecutor):
         # Every attempt has a process of its own there, so none needs the whole cluster for itself.
         return super().selector(task, labels, exclusive=False, others=others)
 
+    def has_capacity(self) -> bool:
+        return self.listening and super().has_capacity()
+
+    def assign(self, selector: str) -> str | None:
+        # While the connection is lost the hub still has its worker: a step could not be sent, and would be returned.
+        return super().assign(selector) if self.listening else None
+
     def wait_reason(self, selector: str) -> str:
         return super().wait_reason(selector) if self.listening else CLUSTER_UNAVAILABLE
+
+    async def check(self) -> str | None:
+        """Returns why the cluster cannot be reached; None if it can. Asked of an executor that has not started."""
+        if (why := await asyncio.to_thread(why_not_listening, self._backend.address)) is not None:
+            return f"{self._backend.address}: {why}"
+        try:
+            async with asyncio.timeout(CHECK_TIMEOUT):
+                await self._backend.reach()
+        except TimeoutError:
+            return f"{self._backend.address}: no answer within {CHECK_TIMEOUT:g} s"
+        except Exception as error:
+            return f"{self._backend.address}: {described(error)}"
+        finally:
+            with contextlib.suppress(Exception):
+                async with asyncio.timeout(LINGER):
+                    await self._backend.close()
+        return None
 
     async def stop(self, timeout: float) -> None:
         """Leaves the cluster, which keeps what it has: the results go to the owners of their runs."""

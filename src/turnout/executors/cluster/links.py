@@ -21,9 +21,11 @@ SILENCE = 30.0
 
 
 class Link(msgspec.Struct, eq=False):
-    """The connection of one orchestrator."""
+    """The connection of one orchestrator: of several, the last."""
 
     session: WorkerSession
+    connection: int
+    """Its number: an orchestrator whose call has failed makes another one with the next number."""
     ready: asyncio.Event
     """Set when there is a message for it."""
     used_at: float
@@ -36,15 +38,23 @@ class Links:
         self._hello = hello
         self._held_steps = held_steps
         self._links: dict[str, Link] = {}
+        """By the id of the hub: two sessions of one hub would hide its steps from each other."""
         self._hello_seqs = count(1)
 
-    def use(self, connection: str, now: float) -> Link:
-        """Returns the connection of this name, opened if it is new."""
-        link = self._links.get(connection)
+    def use(self, hub: str, connection: int, now: float) -> Link | None:
+        """Returns the link of this hub, with its session opened again if the connection is new. None if there is a
+        newer connection: the messages of this one belong to a session that is over."""
+        link = self._links.get(hub)
         if link is None:
-            session = WorkerSession(self._hello(), self._held_steps, self._orphans, self._hello_seqs.__next__)
+            session = WorkerSession(self._hello(), self._held_steps, self._orphans, self._hello_seqs.__next__, hub)
             session.open(now)
-            link = self._links[connection] = Link(session, asyncio.Event(), now)
+            link = self._links[hub] = Link(session, connection, asyncio.Event(), now)
+        elif connection < link.connection:
+            return None
+        elif connection > link.connection:
+            link.connection = connection
+            link.session.outbox.clear()
+            link.session.open(now)
         link.used_at = now
         return link
 
@@ -59,34 +69,34 @@ class Links:
     def is_gone(self, hub: str, now: float) -> bool:
         """True if the hub has been silent for a lease while the session with another is open."""
         others = any(session.hub != hub for session in self.open)
-        known = [link.session for link in self._links.values() if link.session.hub == hub]
-        return others and not any(session.may_come_back(now) for session in known)
+        link = self._links.get(hub)
+        return others and (link is None or not link.session.may_come_back(now))
 
     def take_stops(self, now: float) -> list[str]:
         """Applies the actions of all sessions. Returns the tokens of attempts that are to end."""
         stops: list[str] = []
-        for connection, link in tuple(self._links.items()):
+        for hub, link in tuple(self._links.items()):
             actions, link.session.actions = link.session.actions, []
             for action in actions:
                 match action:
                     case Stop():
                         stops.append(action.token)
                     case Reconnect():
-                        log.info("the session with hub %s is opened again: %s", link.session.hub, action.reason)
+                        log.info("the session with hub %s is opened again: %s", hub, action.reason)
                         link.session.open(now)
                     case HubClosed():
-                        log.info("hub %s has left: %s", link.session.hub, action.reason)
-                        self._links.pop(connection, None)
+                        log.info("hub %s has left: %s", hub, action.reason)
+                        self._links.pop(hub, None)
                     case _:
                         pass  # a hub gives nothing to a supervisor that it drains
         return stops
 
     def tick(self, now: float) -> None:
         """Sends what is due, and closes connections that are not used."""
-        for connection, link in tuple(self._links.items()):
+        for hub, link in tuple(self._links.items()):
             if now - link.used_at > SILENCE:
-                log.info("hub %s is silent", link.session.hub)
-                del self._links[connection]
+                log.info("hub %s is silent", hub)
+                del self._links[hub]
             else:
                 link.session.tick(now)
 

@@ -6,18 +6,20 @@ import asyncio
 import contextlib
 import logging
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any, Protocol
 
+from turnout.errors import TurnoutError
 from turnout.executors.workers.hub_services import Heard
 
 log = logging.getLogger("turnout.cluster")
 
 POLL_WAIT = 5.0
 """Seconds that a supervisor holds a question for messages, at most."""
-CALL_TIMEOUT = 15.0
-"""Seconds after which a call without an answer counts as failed."""
+CALL_TIMEOUT = 10.0
+"""Seconds after which a call without an answer counts as failed: before the usual lease is over, within which attempts
+survive a new connection."""
 FIRST_BACKOFF, MAX_BACKOFF = 0.2, 5.0
 LINGER = 2.0
 """Seconds that the last messages have to go out."""
@@ -40,7 +42,13 @@ class Backend(Protocol):
         """Connects, and finds or starts the supervisor. Raises if the cluster cannot be reached."""
         ...
 
-    async def exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
+    async def reach(self) -> None:
+        """Connects only, to show that it can be done. Raises if the cluster cannot be reached."""
+        ...
+
+    async def exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
         """Calls ``Supervisor.exchange``."""
         ...
 
@@ -53,18 +61,23 @@ class ClusterRouter:
     def __init__(
         self,
         backend: Backend,
+        hub: Callable[[], str],
         holder_changed: Callable[[str, str], None],
         figures: Callable[[dict[str, Any]], None],
         heard: Heard,
         after: Callable[[], None],
     ) -> None:
         self._backend = backend
+        self._hub = hub
+        """Returns the id of the hub, by which the supervisor knows its connections as those of one orchestrator."""
         self._holder_changed = holder_changed
         """Called with the identities before and after, when the supervisor has lost its memory."""
         self._figures = figures
         self._heard = heard
         self._after = after
-        self._connection = ""
+        self._connection = 0
+        """The number of the connection; 0 while there is none."""
+        self._connections = count(1)
         self._holder = ""
         self._outbox: list[list[bytes]] = []
         self._unsent = asyncio.Event()
@@ -77,7 +90,7 @@ class ClusterRouter:
     @property
     def is_open(self) -> bool:
         """True if the supervisor answers."""
-        return bool(self._connection) and not self._closed
+        return self._connection > 0 and not self._closed
 
     def open(self) -> None:
         self._serving = asyncio.get_running_loop().create_task(self._serve())
@@ -101,10 +114,10 @@ class ClusterRouter:
     async def _send_last(self) -> None:
         if self._outbox and self._connection:
             frames, self._outbox = self._outbox, []
-            await self._backend.exchange(self._connection, frames, 0.0)
+            await self._backend.exchange(self._hub(), self._connection, frames, 0.0)
 
     def send(self, route: bytes, frames: Sequence[bytes]) -> None:
-        if route.decode() != self._connection:
+        if not self._connection or route != _route(self._connection):
             self.dropped += 1
             return
         self._outbox.append(list(frames))
@@ -120,17 +133,17 @@ class ClusterRouter:
                 await self._converse()
             except Exception as error:
                 self._lost(error)
-            self._connection = ""
+            self._connection = 0
             backoff = FIRST_BACKOFF if time.monotonic() - began > MAX_BACKOFF else min(2 * backoff, MAX_BACKOFF)
             await asyncio.sleep(backoff)
 
     def _lost(self, error: Exception) -> None:
         level = logging.DEBUG if self._warned else logging.WARNING
-        log.log(level, "the cluster at %s cannot be reached: %s: %s", self.address, type(error).__name__, error)
+        log.log(level, "the cluster at %s cannot be reached: %s", self.address, described(error))
         self._warned = True
 
     async def _converse(self) -> None:
-        connection = uuid.uuid4().hex
+        connection = next(self._connections)
         # The first answer shows that the supervisor is there, and has its hello.
         self._outbox.clear()
         await self._poll(connection)
@@ -145,13 +158,13 @@ class ClusterRouter:
             if isinstance(outcome, Exception):
                 raise outcome
 
-    async def _poll_forever(self, connection: str) -> None:
+    async def _poll_forever(self, connection: int) -> None:
         while not self._closed:
             await self._poll(connection)
 
-    async def _poll(self, connection: str) -> None:
+    async def _poll(self, connection: int) -> None:
         async with asyncio.timeout(CALL_TIMEOUT):
-            reply = await self._backend.exchange(connection, (), POLL_WAIT)
+            reply = await self._backend.exchange(self._hub(), connection, (), POLL_WAIT)
         if self._closed:
             return
         if self._holder and reply["holder"] != self._holder:
@@ -162,7 +175,7 @@ class ClusterRouter:
             log.info("the cluster at %s is reached again", self.address)
         self._figures(reply["figures"])
         for frames in reply["frames"]:
-            self._heard(connection.encode(), [bytes(frame) for frame in frames], None)
+            self._heard(_route(connection), [bytes(frame) for frame in frames], None)
         self._after()
 
     async def _send_forever(self) -> None:
@@ -172,4 +185,13 @@ class ClusterRouter:
             if self._outbox and not self._closed:
                 frames, self._outbox = self._outbox, []
                 async with asyncio.timeout(CALL_TIMEOUT):
-                    await self._backend.exchange(self._connection, frames, 0.0)
+                    await self._backend.exchange(self._hub(), self._connection, frames, 0.0)
+
+
+def described(error: Exception) -> str:
+    """Returns the error as a log or a report has it."""
+    return error.message if isinstance(error, TurnoutError) else f"{type(error).__name__}: {error}"
+
+
+def _route(connection: int) -> bytes:
+    return b"%d" % connection

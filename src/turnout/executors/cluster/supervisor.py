@@ -18,15 +18,16 @@ from typing import Any, Protocol
 
 from turnout.contracts.clock import boot_time
 from turnout.executors.cluster.job_step import encode_step, resources_of
-from turnout.executors.cluster.links import Links, within
-from turnout.model.events import decode_result
+from turnout.executors.cluster.links import Link, Links, within
+from turnout.model.events import ExecutionResult, decode_result
 from turnout.model.workers import ANY_HANDLER
 from turnout.runtime.process_info import boot_id, pid_namespace, process_started
 from turnout.runtime.step_output import progress_in
 from turnout.wire.frames import JSON, MSGPACK
-from turnout.wire.held_steps import HeldSteps, unable
+from turnout.wire.held_steps import HeldStep, HeldSteps, unable
 from turnout.wire.messages import MAX_CREDITS, VERSION, Hello, Progress
 from turnout.wire.result_codec import answer_of
+from turnout.wire.step_codec import event_of
 
 log = logging.getLogger("turnout.cluster")
 
@@ -59,6 +60,10 @@ class Host(Protocol):
         ...
 
 
+class ClusterRefused(Exception):
+    """The error of an attempt that its cluster does not take, such as one with an amount that it does not know."""
+
+
 class Supervisor:
     """Everything here runs on one event loop."""
 
@@ -88,20 +93,29 @@ class Supervisor:
             self._ticking.cancel()
 
     # -- orchestrators ----------------------------------------------------------------------------------------------
-    async def exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
+    async def exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
         """Takes the messages of an orchestrator. With ``wait``, returns those for it, within so many seconds."""
-        link = self._links.use(connection, boot_time())
-        for message in frames:
-            link.session.receive([bytes(frame) for frame in message], boot_time())
-        self._round()
         out: list[list[bytes]] = []
-        if wait:
-            if not link.session.outbox:
-                link.ready.clear()
-                await within(link.ready, wait)
-            link.used_at = boot_time()
-            out, link.session.outbox = link.session.outbox, []
+        link = self._links.use(hub, connection, boot_time())
+        if link is not None:
+            for message in frames:
+                link.session.receive([bytes(frame) for frame in message], boot_time())
+            self._round()
+            if wait:
+                out = await self._messages(link, connection, wait)
         return {"holder": self.holder, "frames": out, "figures": self._host.figures() if wait else None}
+
+    async def _messages(self, link: Link, connection: int, wait: float) -> list[list[bytes]]:
+        if not link.session.outbox:
+            link.ready.clear()
+            await within(link.ready, wait)
+        if link.connection != connection:
+            return []  # the answer to this call is not read any more
+        link.used_at = boot_time()
+        out, link.session.outbox = link.session.outbox, []
+        return out
 
     def _hello(self) -> Hello:
         return Hello(
@@ -145,7 +159,8 @@ class Supervisor:
                 self._held_steps.begin(token)
                 self._nodes[token], self._stops[token] = node, asyncio.Event()
                 return until - now
-            if until is not None:
+            if until is not None and not held_step.start_wanted:
+                # Once: a round wakes all that wait here, and each of them would wake the others again.
                 self._held_steps.request_start(token)
                 self._round()
             if now >= ends:
@@ -214,8 +229,7 @@ class Supervisor:
         self._act()
         for token, held_step in tuple(self._held_steps.waiting.items()):
             if token not in self._launched:
-                self._launched.add(token)
-                self._host.launch(token, encode_step(held_step.step), resources_of(held_step.step))
+                self._launch(held_step)
         for token in [each for each in self._launched if each not in self._stops]:
             if token not in self._held_steps.waiting:
                 self._launched.discard(token)
@@ -228,6 +242,20 @@ class Supervisor:
                     session.report(mine, now)
         self._changed.set()
         self._links.wake()
+
+    def _launch(self, held_step: HeldStep) -> None:
+        token, step = held_step.token, held_step.step
+        try:
+            self._host.launch(token, encode_step(step), resources_of(step))
+        except Exception as error:
+            # Another attempt would ask for the same, and be refused again.
+            log.warning("the cluster does not take attempt %s: %s: %s", token, type(error).__name__, error)
+            refused = ClusterRefused(f"the cluster does not take it: {type(error).__name__}: {error}")
+            self._held_steps.finish(
+                token, answer_of(step, ExecutionResult.failed(event_of(step), refused, retryable=False))
+            )
+        else:
+            self._launched.add(token)
 
     def _act(self) -> None:
         for stopped in self._links.take_stops(boot_time()):

@@ -84,8 +84,13 @@ class DaskBackend:
     async def open(self) -> None:
         await self._on_loop(self._open())
 
-    async def exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
-        return await self._on_loop(self._exchange(connection, frames, wait))
+    async def exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
+        return await self._on_loop(self._exchange(hub, connection, frames, wait))
+
+    async def reach(self) -> None:
+        await self._on_loop(self._connect())
 
     async def close(self) -> None:
         loop = self._loop
@@ -100,21 +105,26 @@ class DaskBackend:
             threading.Thread(target=self._loop.run_forever, name="turnout-dask", daemon=True).start()
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(call, self._loop))
 
-    async def _open(self) -> None:
+    async def _connect(self) -> None:
         from distributed import Client, Security
-
-        from turnout.executors.dask.plugin import SupervisorPlugin
 
         await self._close()
         security = Security(**self._tls, require_encryption=True) if self._tls else None
         self._client = await Client(self.address, asynchronous=True, security=security, timeout=CONNECT_TIMEOUT)
+
+    async def _open(self) -> None:
+        from turnout.executors.dask.plugin import SupervisorPlugin
+
+        await self._connect()
         await self._client.register_plugin(SupervisorPlugin(self._namespace, self._ahead))
 
-    async def _exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
+    async def _exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
         from turnout.executors.dask.plugin import handler_name
 
         call = getattr(self._client.scheduler, handler_name(self._namespace))
-        return await call(method="exchange", arguments=(connection, frames, wait))
+        return await call(method="exchange", arguments=(hub, connection, frames, wait))
 
     async def _close(self) -> None:
         client, self._client = self._client, None

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from distributed import Client, Future, Scheduler, SchedulerPlugin, Worker, get_worker
+from distributed import Client, Future, Scheduler, SchedulerPlugin, Security, Worker, get_worker
 
 from turnout.executors.cluster.node import NodeRunner
 from turnout.executors.cluster.supervisor import Supervisor
@@ -39,15 +39,23 @@ class DaskHost:
         self._namespace = namespace
         self.supervisor = Supervisor(self, name=f"dask {namespace}", ahead=ahead)
         self._client: Any = None
+        self._started = asyncio.Event()
+        """Set when its start has ended, in one way or the other."""
         self._futures: dict[str, Future[Any]] = {}
         self._cancelling: set[asyncio.Future[Any]] = set()
 
     async def start(self) -> None:
         scheduler = self._scheduler
-        self._client = await Client(
-            scheduler.address, asynchronous=True, security=scheduler.security, name=handler_name(self._namespace)
-        )
-        self.supervisor.start()
+        try:
+            self._client = await Client(
+                scheduler.address,
+                asynchronous=True,
+                security=client_security(scheduler.security),
+                name=handler_name(self._namespace),
+            )
+            self.supervisor.start()
+        finally:
+            self._started.set()
 
     async def close(self) -> None:
         self.supervisor.stop()
@@ -55,7 +63,10 @@ class DaskHost:
             await self._client.close()
 
     async def handle(self, method: str, arguments: Sequence[Any]) -> Any:
-        """Serves the calls of orchestrators and nodes."""
+        """Serves the calls of orchestrators and nodes, as soon as it has started."""
+        await self._started.wait()
+        if self._client is None:
+            raise RuntimeError(f"the supervisor of namespace {self._namespace} could not start")
         match method:
             case "exchange":
                 return await self.supervisor.exchange(*arguments)
@@ -116,6 +127,22 @@ class DaskHost:
         reason = "" if future.status == "finished" else f"its task at Dask is {future.status}"
         # Without an error it was answered, or was not to begin: then this says nothing new.
         self.supervisor.lost(token, reason or "its node ended it without a result")
+
+
+def client_security(security: Any) -> Any:
+    """Returns the security of a client inside of the scheduler: a scheduler that has its files from the command line
+    has none for the role of a client."""
+    if security is None or security.tls_client_cert or not security.tls_scheduler_cert:
+        return security
+    return Security(
+        require_encryption=security.require_encryption,
+        tls_ca_file=security.tls_ca_file,
+        tls_ciphers=security.tls_ciphers,
+        tls_min_version=security.tls_min_version,
+        tls_max_version=security.tls_max_version,
+        tls_client_cert=security.tls_scheduler_cert,
+        tls_client_key=security.tls_scheduler_key,
+    )
 
 
 class SupervisorPlugin(SchedulerPlugin):

@@ -43,13 +43,15 @@ class SupervisorActor:
     async def ready(self) -> None:
         """Returns once the actor serves calls."""
 
-    async def exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
+    async def exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
         if not self._started:
             # Not in the constructor, which has no running loop.
             self._started = True
             self._supervisor.start()
             self._spawn(self._look_forever())
-        return await self._supervisor.exchange(connection, frames, wait)
+        return await self._supervisor.exchange(hub, connection, frames, wait)
 
     async def begin(self, token: str, node: str) -> float | None:
         return await self._supervisor.begin(token, node)

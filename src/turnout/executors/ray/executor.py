@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
 from turnout.errors import InvalidSetting
 from turnout.executors.cluster.executor import ClusterExecutor
+from turnout.executors.ray.driver import LOCAL, CallThread, Driver
 from turnout.model.durations import Duration
 from turnout.model.extras import require
 from turnout.model.names import is_identifier
@@ -25,6 +23,8 @@ RESTARTS = -1
 """The actor is restarted as often as it dies."""
 START_TIMEOUT = 120.0
 """Seconds that the supervisor has to answer for the first time: Ray starts a process for it."""
+REACH_TIMEOUT = 10.0
+"""Seconds that a connection may take when it is only asked whether one can be made: Ray itself tries for twenty."""
 NAMES = {"cpu": "CPU", "gpu": "GPU", "memory": "memory"}
 """Ray's names of resources; others have the same name there."""
 ON_HEAD = {"node:__internal_head__": 0.001}
@@ -69,20 +69,18 @@ class RayExecutor(ClusterExecutor):
 
 
 class RayBackend:
-    """The driver of this process. Ray has one per process: one that the program has opened is used, and left open."""
+    """The supervisor actor of a namespace, reached by the connection of this process."""
 
     def __init__(
         self, address: str, namespace: str, token_file: str | None, runtime_env: dict[str, Any], ahead: int | None
     ) -> None:
         self.address = address
         self._namespace = namespace
-        self._token_file = token_file
-        self._runtime_env = runtime_env
         self._ahead = ahead
+        self._driver = Driver(address, namespace, token_file, runtime_env)
         self._actor: Any = None
-        self._own = False
         # Ray blocks, and sets signal handlers of its own where it is opened in the main thread.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="turnout-ray")
+        self._thread = CallThread("turnout-ray")
 
     def named(self, amounts: Mapping[str, float]) -> dict[str, float]:
         return {NAMES.get(name, name): amount for name, amount in amounts.items()}
@@ -94,35 +92,34 @@ class RayBackend:
     async def open(self) -> None:
         await self._in_thread(self._open)
 
-    async def exchange(self, connection: str, frames: Sequence[Sequence[bytes]], wait: float) -> dict[str, Any]:
-        ref = await self._in_thread(lambda: self._actor.exchange.remote(connection, frames, wait))
+    async def exchange(
+        self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
+    ) -> dict[str, Any]:
+        ref = await self._in_thread(lambda: self._actor.exchange.remote(hub, connection, frames, wait))
         return await asyncio.wrap_future(ref.future())
 
+    async def reach(self) -> None:
+        if self.address == LOCAL:
+            return  # it starts with this process
+        try:
+            async with asyncio.timeout(REACH_TIMEOUT):
+                await self._in_thread(self._driver.open)
+        except TimeoutError:
+            raise ConnectionError(self._driver.not_let_in()) from None
+
     async def close(self) -> None:
-        await self._in_thread(self._close)
-        self._thread.shutdown(wait=False)
+        try:
+            await self._in_thread(self._close)
+        finally:
+            self._thread.end()
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+        return await asyncio.wrap_future(self._thread.submit(call))
 
     def _open(self) -> None:
         import ray
 
-        if self._own and not _answers():
-            self._close()
-        if not ray.is_initialized():
-            if self._token_file is not None:
-                os.environ["RAY_AUTH_MODE"] = "token"
-                os.environ["RAY_AUTH_TOKEN_PATH"] = self._token_file
-            ray.init(
-                address=self.address,
-                namespace=self._namespace,
-                runtime_env=self._runtime_env or None,
-                log_to_driver=False,
-                configure_logging=False,
-                logging_level=logging.WARNING,
-            )
-            self._own = True
+        self._driver.open()
         actor = self._supervisor()
         ray.get(actor.ready.remote(), timeout=START_TIMEOUT)
         self._actor = actor
@@ -149,18 +146,5 @@ class RayBackend:
         )
 
     def _close(self) -> None:
-        import ray
-
         self._actor = None
-        if self._own:
-            self._own = False
-            ray.shutdown()
-
-
-def _answers() -> bool:
-    import ray
-
-    try:
-        return bool(ray.nodes())
-    except Exception:
-        return False
+        self._driver.close()
