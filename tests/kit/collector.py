@@ -13,7 +13,7 @@ from typing import Any
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from tests.kit.waiting import until
+from tests.kit.waiting import PATIENCE, until
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,12 @@ class Collector:
     metrics: list[Any] = field(default_factory=list)
     """Metrics as their protobuf has them."""
     url: str = ""
+    requests: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+    """The headers of the requests that came, by path."""
+    answers: dict[str, int] = field(default_factory=dict)
+    """The status that is answered, by path; without one it is taken."""
+    open: threading.Event = field(default_factory=threading.Event)
+    """While it is not set, no request is answered."""
 
     def named(self, name: str) -> list[SeenSpan]:
         return [span for span in list(self.spans) if span.name == name]
@@ -97,15 +103,25 @@ def _values(attributes: Any) -> dict[str, Any]:
 @contextmanager
 def collector() -> Iterator[Collector]:
     seen = Collector()
+    seen.open.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if self.headers.get("Content-Encoding") == "gzip":
                 body = gzip.decompress(body)
+            seen.requests.setdefault(self.path, []).append(dict(self.headers))
+            if not seen.open.wait(PATIENCE):
+                return
+            if (refused := seen.answers.get(self.path)) is not None:
+                self._answer(refused)
+                return
             take = {"/v1/traces": seen.take_spans, "/v1/metrics": seen.take_metrics}[self.path]
             take(body)
-            self.send_response(200)
+            self._answer(200)
+
+        def _answer(self, status: int) -> None:
+            self.send_response(status)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -120,6 +136,7 @@ def collector() -> Iterator[Collector]:
     try:
         yield seen
     finally:
+        seen.open.set()
         server.shutdown()
         server.server_close()
         thread.join(10)

@@ -22,6 +22,7 @@ class CommitObserver(Protocol):
 class TraceSource(Protocol):
     """Knows the trace that an attempt belongs to."""
 
-    def traceparent(self, new: NewRun, pos: int, attempt: int) -> str:
-        """Returns the header of W3C Trace Context for what an attempt does. May be called from any thread."""
+    def traceparent(self, new: NewRun, pos: int, attempt: int, *, read: bool) -> str | None:
+        """Returns the header of W3C Trace Context for what an attempt does; None if the store would have to be read for
+        it, and ``read`` is false. May be called from any thread."""
         ...

@@ -18,6 +18,8 @@ from turnout.model import exposition, run_figures
 from turnout.model.exposition import Labels, all_samples, is_counter
 from turnout.model.health import Orchestrator
 from turnout.model.trace_ids import SpanIdentity
+from turnout.telemetry import dropped_spans
+from turnout.telemetry.dropped_spans import DroppedSpans
 
 Status: TypeAlias = Callable[[], Orchestrator | None]
 """Returns the status of this orchestrator, from any thread; None before the first."""
@@ -30,11 +32,18 @@ class MetricExport:
     """Sends metrics at an interval. Their names, meanings and labels are those of the exposition for Prometheus."""
 
     def __init__(
-        self, endpoint: str | None, resource: Resource, scope: str, version: str, interval: float, status: Status
+        self,
+        endpoint: str | None,
+        resource: Resource,
+        scope: str,
+        version: str,
+        interval: float,
+        status: Status,
+        dropped: DroppedSpans,
     ) -> None:
         exporter = OTLPMetricExporter(None if endpoint is None else f"{endpoint.rstrip('/')}/v1/metrics")
         reader = PeriodicExportingMetricReader(exporter, export_interval_millis=interval * 1000)
-        self._provider = MeterProvider([reader], resource=resource)
+        self._provider = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
         self._status = status
         self._samples: dict[str, list[tuple[Labels, float]]] = {}
         self._read_at = -MAX_AGE
@@ -43,6 +52,7 @@ class MetricExport:
         for name, meaning in exposition.FAMILIES.items():
             observed = meter.create_observable_counter if is_counter(name) else meter.create_observable_gauge
             observed(name, [self._callback(name)], description=meaning)
+        meter.create_observable_counter(dropped_spans.METRIC, [_dropped(dropped)], description=dropped_spans.MEANING)
         self._counters: dict[str, Counter] = {}
         self._histograms: dict[str, Histogram] = {}
         for name, meaning in run_figures.FAMILIES.items():
@@ -81,3 +91,10 @@ class MetricExport:
                     found.setdefault(name, []).append((labels, float(value)))
                 self._samples, self._read_at = found, time.monotonic()
             return self._samples
+
+
+def _dropped(dropped: DroppedSpans) -> Callable[[CallbackOptions], Iterable[Observation]]:
+    def observe(_: CallbackOptions) -> Iterable[Observation]:
+        return [Observation(number, {"reason": reason}) for reason, number in dropped.numbers().items()]
+
+    return observe

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
+
+import msgspec
 
 from turnout.model.events import ExecutionResult
 from turnout.model.rows import NewRun
@@ -22,13 +23,17 @@ from turnout.model.spans import Changed, Span, TaskEnd, attempt_spans, ended_att
 from turnout.model.states import TASK_READY
 from turnout.model.trace_ids import SpanIdentity
 from turnout.rate_limited_log import RateLimitedLog
+from turnout.telemetry.dropped_spans import TRACE_UNKNOWN, DroppedSpans
 from turnout.telemetry.exemplars import Exemplars
+from turnout.telemetry.look_ups import LookUps
 from turnout.telemetry.run_traces import RunTraces
 
 log = logging.getLogger("turnout.telemetry")
 
 MAX_READY = 100_000
 """Tasks of which the time is kept at which they became ready."""
+NO_SPAN = SpanIdentity(0, 0, sampled=False)
+"""Names no trace: what is measured with it has no exemplar."""
 
 
 class SpanSink(Protocol):
@@ -45,6 +50,16 @@ class DurationSink(Protocol):
     def duration(self, metric: str, labels: dict[str, str], seconds: float, span: SpanIdentity) -> None: ...
 
 
+class Seen(msgspec.Struct, frozen=True, gc=False):
+    """The spans and figures of what one commit has ended."""
+
+    new: NewRun
+    spans: list[Span]
+    ends: list[TaskEnd]
+    whole: Span | None
+    """The span of the run, if it has ended."""
+
+
 class TelemetryObserver:
     """The ``CommitObserver`` of an orchestrator."""
 
@@ -54,6 +69,7 @@ class TelemetryObserver:
         spans: SpanSink,
         durations: DurationSink,
         exemplars: Exemplars,
+        dropped: DroppedSpans,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -61,12 +77,13 @@ class TelemetryObserver:
         self._spans = spans
         self._durations = durations
         self._exemplars = exemplars
+        self._dropped = dropped
         self._clock = clock
         self._labels = BoundedLabels()
         self._ready_at: dict[tuple[str, int], float] = {}
         """When tasks became ready for their next or newest attempt, as far as this orchestrator has seen it."""
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="turnout-telemetry")
-        """Looks ancestors up that are not in memory."""
+        self._look_ups = LookUps(self._look_up, self._give_up)
+        """Of ancestors that are not in memory."""
         self._rate_limited_log = RateLimitedLog(log)
 
     def committed(self, changes: Changed, results: Sequence[ExecutionResult]) -> None:
@@ -75,9 +92,9 @@ class TelemetryObserver:
         except Exception as error:
             self._rate_limited_log.failure("spans of a commit could not be made: %s: %s", type(error).__name__, error)
 
-    def stop(self) -> None:
-        """Ends the look-ups that are under way."""
-        self._reader.shutdown()
+    def stop(self, timeout: float) -> None:
+        """Ends the look-ups. Blocks for at most the timeout."""
+        self._look_ups.stop(timeout)
 
     def _see(self, changes: Changed, results: Sequence[ExecutionResult]) -> None:
         new, now, durable = changes.machine.new, changes.now, self._clock()
@@ -97,11 +114,11 @@ class TelemetryObserver:
                 self._ready_at.pop((new.run_id, pos), None)
         if not spans:
             return
-        root = self._traces.root_of(new, read=False)
+        seen, root = Seen(new, spans, ends, whole), self._traces.root_of(new, read=False)
         if root is not None:
-            self._hand_over(root, new, spans, ends, whole)
+            self._hand_over(root, seen)
         else:
-            self._reader.submit(self._look_up, new, spans, ends, whole)
+            self._look_ups.add(seen)
 
     def _note_ready(self, changes: Changed) -> None:
         for pos, row in changes.rows.items():
@@ -110,32 +127,40 @@ class TelemetryObserver:
                     self._ready_at.clear()
                 self._ready_at[changes.machine.new.run_id, pos] = changes.now + (row.retry_in or 0.0)
 
-    def _look_up(self, new: NewRun, spans: list[Span], ends: list[TaskEnd], whole: Span | None) -> None:
+    def _look_up(self, seen: Seen) -> None:
         try:
-            root = self._traces.root_of(new, read=True)
+            root = self._traces.root_of(seen.new, read=True)
             assert root is not None, "it is read"
-            self._hand_over(root, new, spans, ends, whole)
+            self._hand_over(root, seen)
         except Exception as error:
-            self._rate_limited_log.failure("the trace of run %s is not known: %s", new.run_id, error)
+            self._rate_limited_log.failure("the trace of run %s is not known: %s", seen.new.run_id, error)
+            self._give_up(seen)
 
-    def _hand_over(self, root: str, new: NewRun, spans: list[Span], ends: list[TaskEnd], whole: Span | None) -> None:
+    def _give_up(self, seen: Seen) -> None:
+        """Drops spans whose trace is not known. What they measured counts all the same."""
+        self._dropped.add(TRACE_UNKNOWN, len(seen.spans))
+        self._measure(seen, lambda _: NO_SPAN)
+
+    def _hand_over(self, root: str, seen: Seen) -> None:
         identity = self._traces.identity(root, 0)
         if identity.sampled:
-            self._spans.add(identity.trace_id, spans)
-        workflow = self._labels.of("workflow", new.workflow)
-        for end in ends:
+            self._spans.add(identity.trace_id, seen.spans)
+        self._measure(seen, lambda span_id: self._traces.identity(root, span_id))
+
+    def _measure(self, seen: Seen, identity: Callable[[int], SpanIdentity]) -> None:
+        workflow = self._labels.of("workflow", seen.new.workflow)
+        for end in seen.ends:
             executor = self._labels.of("executor", end.executor)
             labels = (workflow, executor)
             self._durations.count(ATTEMPTS_ENDED, dict((*labels, ("state", end.state))), end.attempts)
-            span = self._traces.identity(root, end.span_id)
+            span = identity(end.span_id)
             self._measured(ATTEMPT_SECONDS, labels, end.seconds, span)
             self._measured(START_SECONDS, labels, end.start_delay, span)
+        whole = seen.whole
         if whole is not None:
             state = str(whole.attributes["turnout.state"])
             self._durations.count(RUNS_ENDED, dict((workflow, ("state", state))), 1)
-            self._measured(
-                RUN_SECONDS, (workflow,), whole.end - whole.start, self._traces.identity(root, whole.span_id)
-            )
+            self._measured(RUN_SECONDS, (workflow,), whole.end - whole.start, identity(whole.span_id))
 
     def _measured(
         self, metric: str, labels: tuple[tuple[str, str], ...], seconds: float | None, span: SpanIdentity

@@ -14,10 +14,9 @@ class RunTraces:
         self._roots = roots
         self._sample = sample
 
-    def traceparent(self, new: NewRun, pos: int, attempt: int) -> str:
-        root = self._roots.of(new)
-        assert root is not None, "it is read"
-        return self.identity(root, attempt_span_id(new.run_id, pos, attempt)).traceparent
+    def traceparent(self, new: NewRun, pos: int, attempt: int, *, read: bool) -> str | None:
+        root = self._roots.of(new, read=read)
+        return None if root is None else self.identity(root, attempt_span_id(new.run_id, pos, attempt)).traceparent
 
     def root_of(self, new: NewRun, *, read: bool) -> str | None:
         """Returns the run whose id is that of the trace; None if it is not in memory, and ``read`` is false."""

@@ -13,6 +13,7 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from turnout.model.health import Orchestrator
+from turnout.telemetry.dropped_spans import DroppedSpans
 from turnout.telemetry.exemplars import Exemplars
 from turnout.telemetry.metric_export import MetricExport
 from turnout.telemetry.observer import TelemetryObserver
@@ -25,7 +26,9 @@ log = logging.getLogger("turnout.telemetry")
 
 SCOPE = "turnout"
 STOP_TIMEOUT = 5.0
-"""Seconds that the last export may take."""
+"""Seconds that the last look-ups and the last export may take."""
+LOOK_UP_SHARE = 0.4
+"""The part of it that look-ups may take: a database that does not answer leaves time for the export."""
 
 
 class Telemetry:
@@ -44,19 +47,20 @@ class Telemetry:
         resource = Resource({"service.name": SCOPE, "service.version": release, "process.pid": os.getpid()})
         resource = resource.merge(OTELResourceDetector().detect()).merge(Resource(given))
         scope = InstrumentationScope(SCOPE, release)
-        self._spans = SpanExport(settings.endpoint, resource, scope, settings.export_interval)
-        self._metrics = MetricExport(settings.endpoint, resource, SCOPE, release, settings.metrics_interval, status)
+        endpoint, dropped = settings.endpoint, DroppedSpans()
+        self._spans = SpanExport(endpoint, resource, scope, settings.export_interval, dropped)
+        self._metrics = MetricExport(endpoint, resource, SCOPE, release, settings.metrics_interval, status, dropped)
         self.exemplars = Exemplars()
         self.traces = RunTraces(RootRuns(in_memory, stored), settings.sample)
-        self.observer = TelemetryObserver(self.traces, self._spans, self._metrics, self.exemplars)
+        self.observer = TelemetryObserver(self.traces, self._spans, self._metrics, self.exemplars, dropped)
 
     def stop(self, timeout: float = STOP_TIMEOUT) -> None:
-        """Sends what has not been sent, and ends. Blocks, for at most the timeout if there is no collector."""
-        self.observer.stop()
+        """Sends what has not been sent, and ends. Blocks for at most the timeout, whatever happens."""
+        until = time.monotonic() + timeout
+        self.observer.stop(timeout * LOOK_UP_SHARE)
         stopping = [Thread(target=each.stop, daemon=True) for each in (self._spans, self._metrics)]
         for each in stopping:
             each.start()
-        until = time.monotonic() + timeout
         for each in stopping:
             each.join(max(0.0, until - time.monotonic()))
         if any(each.is_alive() for each in stopping):

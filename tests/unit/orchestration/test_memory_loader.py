@@ -17,10 +17,10 @@ from turnout.authoring.registry import Registry
 from turnout.contracts.clock import boot_time
 from turnout.errors import AttemptFenced, StoreUnreachable
 from turnout.model.events import ExecutionResult, TaskReadyEvent
-from turnout.model.rows import RunRow
+from turnout.model.rows import NewRun, RunRow
 from turnout.model.run_machine import RunMachine
 from turnout.model.spec import FromTask, Literally, Template
-from turnout.model.states import RunState
+from turnout.model.states import RunState, TaskState
 from turnout.model.transition import Transition
 from turnout.model.values import dump_output
 from turnout.model.verdict import Limits
@@ -28,6 +28,8 @@ from turnout.orchestration.active_runs import ActiveRun
 from turnout.orchestration.loaders.loader import MemoryLoader
 from turnout.orchestration.loaders.stored_runs import GraphCache
 from turnout.orchestration.loaders.work_builder import WorkBuilder
+from turnout.telemetry.root_runs import RootRuns
+from turnout.telemetry.run_traces import RunTraces
 
 GRAPH = graph_of(task("a"))
 A, B = FromTask("a"), FromTask("b")
@@ -161,6 +163,30 @@ def test_arguments_are_the_outputs_of_other_tasks_each_decoded_for_one_attempt(
     assert first == second == args
     assert all(one is not other for one, other in zip(first, second, strict=True) if isinstance(one, list))
     assert len({id(each) for each in first if isinstance(each, list)}) == sum(isinstance(each, list) for each in first)
+
+
+@pytest.mark.parametrize("inputs", [(), ("a",)], ids=["no input", "an output"])
+def test_an_ancestor_that_another_orchestrator_owns_is_read_only_where_reading_may_wait(
+    inputs: tuple[str, ...],
+) -> None:
+    top, parent, child = (f"0199d4c5-a1b2-7def-8123-45678900000{number}" for number in range(3))
+    read: list[str] = []
+
+    def stored(run_id: str) -> NewRun | None:
+        read.append(run_id)
+        return msgspec.structs.replace(new_run(), run_id=run_id, parent_run=top, depth=1)
+
+    new = msgspec.structs.replace(new_run(), run_id=child, parent_run=parent, depth=2)
+    graph = graph_of(task("a"), task("b", *inputs, args=tuple(map(FromTask, inputs))))
+    machine = RunMachine.create(graph, new, Limits(), ())
+    machine.tasks[0] = msgspec.structs.replace(machine.tasks[0], state=TaskState.COMPLETED, output="1")
+    store, traces = MemoryStore(), RunTraces(RootRuns(lambda _: None, stored), 1.0)
+    loader = MemoryLoader(store, Registry(), GraphCache(store), {child: ActiveRun(machine)}, fence, traces=traces)
+    assert loader.load_now(machine.event(1)) is None and read == [], "an event loop may call it"
+    work = loader.load_blocking(machine.event(1))
+    assert work.traceparent.startswith(f"00-{top.replace('-', '')}-") and read == [parent]
+    now = loader.load_now(machine.event(1))
+    assert now is not None and now.traceparent == work.traceparent and read == [parent], "it is known by now"
 
 
 STORABLE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5)

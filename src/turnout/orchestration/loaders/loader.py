@@ -50,7 +50,8 @@ class StoreLoader:
     ) -> None:
         self._store = store
         self._graphs = graphs
-        self._builder = WorkBuilder(registry, output, runner, traces)
+        self._builder = WorkBuilder(registry, output, runner)
+        self._traces = traces
         self._lists = SplitLists()
         self._items_known: dict[str, Mapping[int, range]] = {}
 
@@ -77,7 +78,10 @@ class StoreLoader:
         # A claim of an attempt in the store returns its ordinal only.
         event = msgspec.structs.replace(event, begun=begun_before(row_of(pos)))
         texts = self._store.outputs(run_id, needed) if needed else {}
-        return self._builder.build(event, pos, RunRead(graph, stored.new, stored.row, row_of), texts, call=call)
+        run = RunRead(graph, stored.new, stored.row, row_of)
+        traces, attempt = self._traces, event.attempt
+        traceparent = None if traces is None else traces.traceparent(stored.new, pos, attempt, read=True)
+        return self._builder.build(event, pos, run, texts, call=call, traceparent=traceparent)
 
     def _read(self, event: TaskReadyEvent, run: RunRow, row: TaskRow) -> None:
         """Called with what the store has of an attempt that is being loaded. Raises to refuse it."""
@@ -136,7 +140,8 @@ class MemoryLoader(StoreLoader):
     def _from_memory(
         self, event: TaskReadyEvent, fetch: Callable[[str, list[int]], dict[int, str]] | None
     ) -> Work | None:
-        """Returns the work; None if the run, or an output that ``fetch`` would have to read, is not in memory."""
+        """Returns the work; None if the run is not in memory, or without ``fetch`` if an output or an ancestor that
+        names the trace would have to be read."""
         if boot_time() > self._begin_by():
             # It was dispatched before the contact was lost; by now another session may have it.
             raise StoreUnreachable("out of contact with the database: nothing is started here")
@@ -146,11 +151,16 @@ class MemoryLoader(StoreLoader):
             return None
         machine, call, pos = owned.machine, None, position_in(run_id, event.task_id)
         tasks, graph = machine.tasks, machine.graph
-        fence = partial(self._fence, owned, pos, event)
+        fence, traceparent = partial(self._fence, owned, pos, event), None
+        if self._traces is not None:
+            traceparent = self._traces.traceparent(machine.new, pos, event.attempt, read=fetch is not None)
+            if traceparent is None:
+                return None
         if not graph.mapped and (outputs := graph.output_arguments[pos]) is not None and owned.ends_at is None:
             given = [tasks[at].output for at in outputs]
             if None not in given:
-                return self._builder.build_from_outputs(event, pos, machine, cast("list[str]", given), fence)
+                values = cast("list[str]", given)
+                return self._builder.build_from_outputs(event, pos, machine, values, fence, traceparent)
         if graph.mapped:
             call = Call(run_id, machine.new.input, machine.outputs(), tasks[pos], self._lists)
             needed = call.needed
@@ -169,7 +179,7 @@ class MemoryLoader(StoreLoader):
             if fetch is None:
                 return None
             texts.update(fetch(run_id, large))
-        work = self._builder.build(event, pos, machine, texts, call=call, fence=fence)
+        work = self._builder.build(event, pos, machine, texts, call=call, fence=fence, traceparent=traceparent)
         if owned.ends_at is None or work.task.hook is not None:
             return work  # hooks are called after the end, also of a run that took too long
         return msgspec.structs.replace(work, time_left=max(0.0, owned.ends_at - time.monotonic()))

@@ -10,7 +10,6 @@ import msgspec
 from turnout.authoring.invocation import caller
 from turnout.authoring.registry import AnyTask, Registry
 from turnout.contracts.executor import RunWork, Work
-from turnout.contracts.telemetry import TraceSource
 from turnout.model.bindings import ABSENT, context_for, resolve
 from turnout.model.deferral import Memo, read_memo
 from turnout.model.events import TaskReadyEvent
@@ -81,14 +80,12 @@ class WorkBuilder:
         registry: Registry,
         output: Output | None = None,
         runner: RunWork | None = None,
-        traces: TraceSource | None = None,
     ) -> None:
         self._registry = registry
         self._output = output
         self._runner = runner
         self._templates: dict[int, tuple[TaskSpec, AnyTask | None, Work]] = {}
         """By the identity of a task: the task, the function that was found for it, and a work of it."""
-        self._traces = traces
 
     def build(
         self,
@@ -99,20 +96,31 @@ class WorkBuilder:
         *,
         call: Call | None = None,
         fence: Callable[[], float] | None = None,
+        traceparent: str | None = None,
     ) -> Work:
         """Returns the attempt's work. Values are decoded for it alone, so a body may change what it is given.
 
-        ``texts`` has the outputs that the task needs; ``call`` is for workflows with mapped tasks."""
+        ``texts`` has the outputs that the task needs; ``call`` is for workflows with mapped tasks; ``traceparent`` is
+        the trace that the body continues."""
         task = run.graph.tasks[pos] if call is None else call.task
         given = _arguments(event, pos, task, run, texts, call)
-        return self._work(event, task, run, run.row_of(pos), fence, given, None if call is None else call.index)
+        index = None if call is None else call.index
+        work = self._work(event, task, run, run.row_of(pos), fence, given, index)
+        return work if traceparent is None else traced(work, traceparent)
 
     def build_from_outputs(
-        self, event: TaskReadyEvent, pos: int, run: RunView, texts: Iterable[str], fence: Callable[[], float]
+        self,
+        event: TaskReadyEvent,
+        pos: int,
+        run: RunView,
+        texts: Iterable[str],
+        fence: Callable[[], float],
+        traceparent: str | None = None,
     ) -> Work:
         """Returns the work of a task whose arguments are these outputs, and nothing else: as ``build`` does."""
         given = Arguments(tuple(map(_decode, texts)))
-        return self._work(event, run.graph.tasks[pos], run, run.row_of(pos), fence, given)
+        work = self._work(event, run.graph.tasks[pos], run, run.row_of(pos), fence, given)
+        return work if traceparent is None else traced(work, traceparent)
 
     def _work(
         self,
@@ -148,7 +156,7 @@ class WorkBuilder:
             work = _replace(work, resources=row.resources)
         if row.memo is not None:
             work = _resumed(work, read_memo(row.memo), {} if found is None else found.conditions)
-        return work if self._traces is None else traced(work, self._traces.traceparent(run.new, row.pos, event.attempt))
+        return work
 
     def _template(self, event: TaskReadyEvent, task: TaskSpec, run: RunView, found: AnyTask | None) -> Work:
         """Returns a work with what all works of the task have in common, and keeps it."""
