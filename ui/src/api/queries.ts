@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { entriesOf, read } from "@/lib/json";
 import { api, call, type Schemas } from "./client";
 import { extended, type Histories, unknownSince } from "./history";
 import type { paths } from "./schema";
@@ -93,10 +94,15 @@ export function runTaskQuery(id: string, task: string) {
   });
 }
 
+/** The input of a run as JSON: its numbers have all of their digits. */
 export function runInputQuery(id: string) {
   return queryOptions({
     queryKey: ["run-input", id],
-    queryFn: ({ signal }) => call(api.GET("/api/v1/runs/{run_id}/input", { signal, params: { path: { run_id: id } } })),
+    queryFn: async ({ signal }): Promise<string> => {
+      const params = { path: { run_id: id } };
+      const answer = await call(api.GET("/api/v1/runs/{run_id}/input", { signal, params, parseAs: "text" }));
+      return entriesOf(answer)?.get("input")?.text ?? "{}";
+    },
     staleTime: Number.POSITIVE_INFINITY,
   });
 }
@@ -142,8 +148,11 @@ export function workflowsQuery(filter: WorkflowFilter = {}) {
 export function workflowQuery(name: string) {
   return queryOptions({
     queryKey: ["workflows", "detail", name],
-    queryFn: ({ signal }) =>
-      call(api.GET("/api/v1/workflows/{name}", { signal, params: { path: { name }, query: { recent: 25 } } })),
+    queryFn: async ({ signal }) => {
+      const params = { path: { name }, query: { recent: 25 } };
+      const answer = await call(api.GET("/api/v1/workflows/{name}", { signal, params, parseAs: "text" }));
+      return read(answer) as Schemas["WorkflowDetail"]; // defaults of parameters keep all of their digits
+    },
   });
 }
 
