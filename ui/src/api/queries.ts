@@ -56,6 +56,28 @@ export function runTasksQuery(id: string) {
   });
 }
 
+/** Tasks of one page of the open ones of a run. */
+const MAX_OPEN_TASKS = 1_000;
+
+/** The tasks of a run that run, and those that wait if they are not many: their progress and their reasons are no events. */
+export function runOpenTasksQuery(id: string, counts: Readonly<Record<string, number>>) {
+  const { running = 0, ready = 0 } = counts;
+  const state: Schemas["TaskState"][] = running + ready > MAX_OPEN_TASKS ? ["running"] : ["running", "ready"];
+  return queryOptions({
+    queryKey: ["run-open-tasks", id, state],
+    queryFn: ({ signal }) =>
+      call(
+        api.GET("/api/v1/runs/{run_id}/tasks", {
+          signal,
+          params: { path: { run_id: id }, query: { state, limit: MAX_OPEN_TASKS } },
+        }),
+      ),
+    enabled: running + ready > 0,
+    refetchInterval: 2_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
 export function runGraphQuery(id: string) {
   return queryOptions({
     queryKey: ["run", id, "graph"],
