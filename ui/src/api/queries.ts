@@ -139,21 +139,19 @@ export function rerunPreviewQuery(id: string, body: Schemas["RerunRequest"]) {
   });
 }
 
-/** Log lines of a run, or of one of its tasks; what is written later comes by a stream. */
-export function logsQuery(id: string, task?: string) {
-  return infiniteQueryOptions({
-    queryKey: ["run-logs", id, task],
-    queryFn: ({ signal, pageParam }) => {
-      const query = { limit: 1_000, cursor: pageParam };
-      if (task === undefined) {
-        return call(api.GET("/api/v1/runs/{run_id}/logs", { signal, params: { path: { run_id: id }, query } }));
-      }
-      const path = { run_id: id, task };
-      return call(api.GET("/api/v1/runs/{run_id}/tasks/{task}/logs", { signal, params: { path, query } }));
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next ?? undefined,
-  });
+/** Reads a page of the log lines of a run, or of one of its tasks. */
+export function readLogPage(
+  id: string,
+  task: string | undefined,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<Schemas["LogPage"]> {
+  const query = { limit: 1_000, cursor };
+  if (task === undefined) {
+    return call(api.GET("/api/v1/runs/{run_id}/logs", { signal, params: { path: { run_id: id }, query } }));
+  }
+  const path = { run_id: id, task };
+  return call(api.GET("/api/v1/runs/{run_id}/tasks/{task}/logs", { signal, params: { path, query } }));
 }
 
 export function workflowsQuery(filter: WorkflowFilter = {}) {
