@@ -16,7 +16,7 @@ describe("LogBuffer", () => {
   it("has each line once and in order, progress apart", () => {
     const buffer = new LogBuffer();
     expect(buffer.add([line(1), line(2, "ValueError: x"), line(3, '{"done":1}', "progress")])).toBe(true);
-    expect(buffer.add([line(2), line(3), line(5)])).toBe(true);
+    expect(buffer.add([line(2), line(3, "{}", "progress"), line(5)])).toBe(true);
     expect(buffer.add([line(5)])).toBe(false);
     expect([ids(buffer), buffer.progress, buffer.last]).toEqual([[1, 2, 5], '{"done":1}', 5]);
     expect(buffer.troubles.found).toEqual([1]);
