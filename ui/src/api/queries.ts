@@ -345,10 +345,25 @@ export const orchestrationHistoryQuery = queryOptions({
   refetchInterval: 5_000,
 });
 
-export const schedulesQuery = queryOptions({
-  queryKey: ["schedules", "list"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/schedules", { signal, params: { query: { limit: 200 } } })),
-});
+/** The schedules of a workflow, by its full name or its last segment, or of all. */
+export function schedulesQuery(workflow?: string) {
+  return infiniteQueryOptions({
+    queryKey: ["schedules", "list", workflow],
+    queryFn: ({ signal, pageParam }) =>
+      call(api.GET("/api/v1/schedules", { signal, params: { query: { workflow, limit: 200, cursor: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+}
+
+export function scheduleQuery(id: number) {
+  return queryOptions({
+    queryKey: ["schedules", "detail", id],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/schedules/{schedule_id}", { signal, params: { path: { schedule_id: id } } })),
+    staleTime: 60_000,
+  });
+}
 
 /** The next due time of each schedule, the earliest first. */
 export function nextFiresQuery(limit: number) {
