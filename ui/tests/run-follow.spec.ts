@@ -129,35 +129,30 @@ test("the wheel zooms the timeline, and not the page around it", async ({ page, 
 });
 
 test("a log is followed while it is scrolled to its end only", async ({ page, server }) => {
-  const gate = join(server.folder, "scrolled");
-  const id = await server.run("chatty", { lines: 400, gate });
-  await page.goto(`/runs/${id}?task=shout&view=logs`);
+  const id = await server.run("ascent", { gate: join(server.folder, "path") });
+  await page.goto(`/runs/${id}?task=climb&view=logs`);
   const log = page.getByRole("region", { name: "Log" });
   const follow = page.getByRole("button", { name: "Follow" });
-  await expect(log).toContainText("line 0");
+  const line = (text: string) => log.getByText(text, { exact: true });
+  await expect(line("step 0, metre 99")).toBeVisible();
   await expect(follow).toHaveAttribute("aria-pressed", "true");
-  server.write("scrolled", "");
-  await expect(log).toContainText("line 399");
+
   // As the bar of the scroller, or a finger, does it.
   await log.evaluate((element) => element.scrollTo({ top: 0 }));
   await expect(follow).toHaveAttribute("aria-pressed", "false");
-  await expect(log.getByText("line 0", { exact: true })).toBeVisible();
-  await expect(log.getByText("line 399", { exact: true })).toHaveCount(0);
-});
+  server.write("path-0", "");
+  await expect(page.getByRole("progressbar", { name: "Progress" }).first()).toHaveAttribute("aria-valuenow", "50");
+  await expect(line("step 0, metre 0")).toBeVisible();
+  await expect(line("step 1, metre 99")).toHaveCount(0);
 
-test("a log that is scrolled to its end again is followed again", async ({ page, server }) => {
-  const id = await server.run("chatty", { lines: 4_000, pause: 0.01 });
-  await page.goto(`/runs/${id}?task=shout&view=logs`);
-  const log = page.getByRole("region", { name: "Log" });
-  const follow = page.getByRole("button", { name: "Follow" });
-  await expect(log).toContainText("line 120");
-  await log.evaluate((element) => element.scrollTo({ top: 0 }));
-  await expect(follow).toHaveAttribute("aria-pressed", "false");
   await log.evaluate((element) => element.scrollTo({ top: element.scrollHeight }));
   await expect(follow).toHaveAttribute("aria-pressed", "true");
+  server.write("path-1", "");
+  await expect(line("step 2, metre 99")).toBeVisible();
   await follow.click();
   await expect(follow).toHaveAttribute("aria-pressed", "false");
-  await server.call("POST", `/api/v1/runs/${id}/cancel`, {});
+  for (const step of [2, 3]) server.write(`path-${step}`, "");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("completed");
 });
 
 test("a resumed run says which tasks start", async ({ page, server }) => {

@@ -144,6 +144,7 @@ def guarded(gate: str) -> str:
 @task
 def climb(gate: str, steps: int, info: TaskInfo = injected()) -> int:
     for step in range(steps):
+        print(*(f"step {step}, metre {metre}" for metre in range(100)), sep="\n")
         info.progress(step + 1, steps, "steps")
         while not Path(f"{gate}-{step}").exists():
             time.sleep(0.05)
@@ -152,7 +153,7 @@ def climb(gate: str, steps: int, info: TaskInfo = injected()) -> int:
 
 @workflow
 def ascent(gate: str, steps: int = 4) -> int:
-    """Says how far it is, and waits for a file after each step."""
+    """Prints and says how far it is, and waits for a file after each step."""
     return climb(gate, steps)
 
 
