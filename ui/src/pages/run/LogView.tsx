@@ -200,8 +200,7 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
         </section>
       )}
       {status.state === "more" && (
-        <div className="flex flex-wrap items-center justify-center gap-2 border-line border-t p-1.5 text-ink-2 text-xs">
-          {live && "New lines appear once the log is read to its end."}
+        <div className="grid place-items-center border-line border-t p-1.5">
           <Button small look="quiet" onClick={() => void reader.readMore()}>
             Read more lines
           </Button>
@@ -216,9 +215,8 @@ function useLines(runId: string, task: string | undefined, live: boolean, positi
   const [reader] = useState(() => new LogReader((cursor, signal) => readLogPage(runId, task, cursor, signal)));
   const status = useSyncExternalStore(reader.subscribe, reader.snapshot);
   // The last lines may be stored after the end of the run.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   useEffect(() => {
-    reader.open();
+    reader.open(live);
     return () => reader.close();
   }, [reader, live]);
 

@@ -5,7 +5,7 @@ import type { Schemas } from "@/api/client";
 import { runOpenTasksQuery, runTasksQuery } from "@/api/queries";
 import { Button, Duration, EmptyState, ErrorBox, Input, SkeletonLines, StateBadge, StateDot } from "@/components";
 import { cx } from "@/lib/cx";
-import { whole } from "@/lib/numbers";
+import { counted, whole } from "@/lib/numbers";
 import { type Progress, progressOf, type Row, refreshed, rowsOf, type Task } from "./tasks";
 
 const GRID =
@@ -81,8 +81,9 @@ export function TasksTab({ run, selected, onSelect }: TasksTabProps) {
           {grouped ? "Grouped by state" : "In order"}
         </Button>
         <span role="status" className="ml-auto text-ink-3 text-xs">
-          {hasNextPage ? `${whole(tasks.length)} of ${whole(Math.max(total, tasks.length))} read` : whole(tasks.length)}{" "}
-          tasks
+          {hasNextPage
+            ? `${whole(tasks.length)} of ${whole(Math.max(total, tasks.length))} tasks read`
+            : counted(tasks.length, "task")}
         </span>
       </div>
       {rows.length === 0 ? (
@@ -235,7 +236,10 @@ function Cells({ task, index, selected, onSelect, progress }: CellsProps) {
         {task.attempt ? task.attempt : "–"}
       </div>
       <div role="cell" className="text-right">
-        <Duration from={task.started_at} to={task.finished_at} />
+        <Duration
+          from={task.started_at ?? (task.state === "running" ? task.dispatched_at : null)}
+          to={task.finished_at}
+        />
       </div>
     </div>
   );

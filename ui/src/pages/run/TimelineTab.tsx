@@ -244,7 +244,7 @@ function BarView({
   const place = placeOf(bar, span);
   if (!place) return null;
   const long = duration(bar.to - bar.from);
-  const style = { left: `${place.left}%`, width: `max(3px, ${place.width}%)` };
+  const style = { left: `min(${place.left}%, 100% - 3px)`, width: `max(3px, ${place.width}%)` };
   const title = `${bar.title} · ${long}`;
   if (bar.kind !== "run") {
     return (

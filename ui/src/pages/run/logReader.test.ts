@@ -69,7 +69,7 @@ describe("LogReader", () => {
 
   it("reads to the end, and later from its last page on only", async () => {
     log.write(1, 2, 3);
-    reader.open();
+    reader.open(false);
     await settle();
     expect([ids(reader.buffer), reader.snapshot().state]).toEqual([[1, 2, 3], "end"]);
     log.write(4, 5);
@@ -81,7 +81,7 @@ describe("LogReader", () => {
 
   it("stops after some pages, and goes on when it is asked to", async () => {
     log.write(1, 2, 3, 4, 5);
-    reader.open();
+    reader.open(false);
     await settle();
     expect([ids(reader.buffer), reader.snapshot().state]).toEqual([[1, 2, 3, 4], "more"]);
     await reader.readMore();
@@ -89,9 +89,16 @@ describe("LogReader", () => {
     expect((await reader.all()).map((each) => each.id)).toEqual([1, 2, 3, 4, 5]);
   });
 
+  it("reads a log that is being written to its end", async () => {
+    log.write(1, 2, 3, 4, 5, 6, 7);
+    reader.open(true);
+    await settle();
+    expect([reader.buffer.last, reader.snapshot().state]).toEqual([7, "end"]);
+  });
+
   it("appends what a stream brings, once and together", async () => {
     log.write(1);
-    reader.open();
+    reader.open(false);
     await settle();
     const before = reader.snapshot().version;
     for (const id of [1, 2, 3, 3]) reader.append(line(id));
@@ -103,7 +110,7 @@ describe("LogReader", () => {
   it("keeps what it has when a reading fails, and the next one goes on", async () => {
     log.write(1, 2);
     log.refusal = new Error("away");
-    reader.open();
+    reader.open(false);
     await settle();
     expect(reader.snapshot()).toMatchObject({ error: log.refusal, state: "reading" });
     log.refusal = null;
@@ -112,7 +119,7 @@ describe("LogReader", () => {
   });
 
   it("reads once more if it is asked during a reading", async () => {
-    reader.open();
+    reader.open(false);
     const asked = reader.readOn();
     await settle();
     await asked;

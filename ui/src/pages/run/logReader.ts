@@ -1,7 +1,7 @@
 import type { Schemas } from "@/api/client";
 import { isTrouble, type LogLine, Places } from "./lines";
 
-/** Pages of 1,000 lines that are read at once; more on demand. */
+/** Pages of 1,000 lines of a log that is complete which are read at once; more on demand. */
 const MAX_PAGES = 20;
 /** Lines that a page keeps. The oldest are dropped beyond it, in pieces: a log may be written for days. */
 const MAX_LINES = 60_000;
@@ -90,6 +90,7 @@ export class LogReader {
   private abort: AbortController | null = null;
   private cursor: string | undefined;
   private pages = 0;
+  private live = false;
   private isReading = false;
   private again = false;
   private collected: LogLine[] = [];
@@ -108,7 +109,9 @@ export class LogReader {
 
   readonly snapshot = (): LogStatus => this.status;
 
-  open(): void {
+  /** Begins to read. A log that is `live` is read to its end, where a stream can go on, however long it is. */
+  open(live: boolean): void {
+    this.live = live;
     this.abort = new AbortController();
     this.isReading = false;
     void this.readOn();
@@ -174,8 +177,8 @@ export class LogReader {
   }
 
   private async readPages(signal: AbortSignal): Promise<void> {
-    // Where the stream goes on behind the last line, the rest is read whole: it must not miss one.
-    const bounded = this.status.state !== "end";
+    // Behind lines of a stream the rest is read whole: none may be missing between them.
+    const bounded = !this.live && this.status.state !== "end";
     for (;;) {
       if (bounded && this.pages >= this.maxPages) return this.change({ state: "more" });
       const page = await this.read(this.cursor, signal);

@@ -115,12 +115,18 @@ describe("moved", () => {
 
 describe("refreshed", () => {
   it("takes what was read of a task, unless it has moved since", () => {
-    const tasks = [task("a", "ready", { attempt: 0 }), task("b", "completed", { attempt: 1 }), task("c", "running")];
+    const tasks = [
+      task("a", "ready", { attempt: 0 }),
+      task("b", "completed", { attempt: 1 }),
+      task("c", "running"),
+      task("d", "running", { started_at: 5 }),
+    ];
     const read = [
       task("a", "ready", { attempt: 0, reason: "no worker" }),
       task("b", "running", { attempt: 1, reason: "old" }),
+      task("d", "running", { executor: "workers", started_at: null }),
     ];
-    expect(refreshed(tasks, read)).toEqual([read[0], tasks[1], tasks[2]]);
+    expect(refreshed(tasks, read)).toEqual([read[0], tasks[1], tasks[2], { ...read[2], started_at: 5 }]);
     expect(refreshed(tasks, [])).toBe(tasks);
   });
 });

@@ -116,7 +116,9 @@ export function refreshed(tasks: readonly Task[], open: readonly Task[]): readon
   const byName = new Map(open.map((task) => [task.name, task]));
   return tasks.map((task) => {
     const found = byName.get(task.name);
-    return found?.state === task.state && found.attempt === task.attempt ? found : task;
+    if (found?.state !== task.state || found.attempt !== task.attempt) return task;
+    // When an attempt began is stored with its end; its move has said it before.
+    return { ...found, started_at: found.started_at ?? task.started_at };
   });
 }
 
