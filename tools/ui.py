@@ -36,7 +36,9 @@ BUILT_FROM = (
     "package.json",
     "tsconfig.json",
     "vite.config.ts",
+    "../docs/reference/workflow.schema.json",
 )
+"""Files and folders below ui, and what they import from elsewhere."""
 OLDEST_NODE = (20, 19)
 STEPS = {
     "install": (),

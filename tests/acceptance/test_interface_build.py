@@ -80,6 +80,20 @@ def test_a_build_installs_what_it_needs_once_and_runs_again_when_a_source_change
     assert checkout.build().returncode == 0 and checkout.calls() == ["npm run --silent build"]
 
 
+def test_a_build_runs_again_when_a_file_changed_that_pages_import_from_outside_of_ui(checkout: Checkout) -> None:
+    sources = [path for path in (ROOT / "ui" / "src").rglob("*.ts*") if ".test." not in path.name]
+    named = [(path, name) for path in sources for name in re.findall(r"[\"'](\.\.?/[^\"']+)[\"']", path.read_text())]
+    targets = {(path.parent / name).resolve() for path, name in named}
+    outside = [each.relative_to(ROOT) for each in targets if each.is_file() and ROOT / "ui" not in each.parents]
+    assert Path("docs/reference/workflow.schema.json") in outside
+    for each in outside:
+        checkout.build()
+        checkout.calls()
+        (checkout.root / each).parent.mkdir(parents=True, exist_ok=True)
+        (checkout.root / each).write_text("changed")
+        assert checkout.build().returncode == 0 and checkout.calls() == ["npm run --silent build"], each
+
+
 def test_a_page_that_was_removed_is_built_again(checkout: Checkout) -> None:
     checkout.build()
     checkout.calls()

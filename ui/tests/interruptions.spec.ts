@@ -128,6 +128,30 @@ test("a server of another version is named, and what this page does not know of 
   await expect(page.getByRole("button", { name: /^charge completed/ })).toBeVisible();
 });
 
+base("a run whose streams the server refuses is polled, and the page says so", async ({ page, context }) => {
+  const server = new TurnoutServer();
+  server.write("turnout.toml", "[server]\nmax_streams = 1\n");
+  try {
+    await server.start();
+    await signIn(page, server);
+    const gate = join(server.folder, "gate");
+    const id = await server.run("chatty", { lines: 3, gate });
+    await page.goto(`${server.url}/runs/${id}?tab=tasks&task=shout&view=logs`);
+    await expect(connection(page)).toHaveText("Polling");
+    const log = page.getByRole("region", { name: "Log" });
+    await expect(log).toContainText("line 0");
+    await picture(page, "run-polled-light");
+    server.write("gate", "");
+    await expect(log).toContainText("line 2");
+    await expect(page.getByRole("table", { name: "Tasks" }).getByRole("row").nth(2)).toContainText("completed");
+    await expect(connection(page)).toHaveText("Live");
+  } finally {
+    await context.close();
+    await server.stop();
+    server.remove();
+  }
+});
+
 base(
   "more tabs than a browser has connections share the only stream that the server allows",
   async ({ page, context }) => {

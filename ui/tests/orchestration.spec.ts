@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import { FLOWS, PYTHON, TurnoutServer } from "./support/server.ts";
-import { test as base, expect, expectAccessible, picture, signIn, type Theme, useTheme } from "./support/test.ts";
+import {
+  test as base,
+  expect,
+  expectAccessible,
+  picture,
+  pictures,
+  signIn,
+  type Theme,
+  useTheme,
+} from "./support/test.ts";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
 
@@ -78,6 +88,28 @@ for (const theme of ["light", "dark"] as Theme[]) {
     await server.call("POST", `/api/v1/runs/${id}/cancel`, {});
   });
 }
+
+test("a task on a worker is among what the worker holds, and its attempt says where it runs and why", async ({
+  page,
+  server,
+}) => {
+  const gate = join(server.folder, "carried");
+  const id = await server.run("delivery", { gate });
+  await page.goto("/workers");
+  await page.getByRole("table", { name: "Workers" }).getByRole("button", { name: /cpu-1/ }).click();
+  const held = page.getByRole("complementary", { name: "cpu-1" }).getByRole("region", { name: "What it holds" });
+  await expect(held.getByRole("listitem")).toHaveText(/delivery · carry/);
+  await picture(page, "workers-holding-light");
+  await held.getByRole("link", { name: /delivery · carry/ }).click();
+  await expect(page).toHaveURL(new RegExp(`${id}.*task=carry`));
+  const attempt = page.getByRole("region", { name: "Attempts" }).getByRole("listitem");
+  const known = (await server.call("GET", `/api/v1/runs/${id}/tasks/carry`)).attempts[0];
+  expect(known).toMatchObject({ executor: "workers", worker: "cpu-1", decision: expect.stringMatching(/\w/) });
+  for (const words of ["#1", "running", "workers", "cpu-1", known.decision]) await expect(attempt).toContainText(words);
+  await pictures(page, "run-on-worker");
+  server.write("carried", "");
+  await expect(attempt).toContainText("completed");
+});
 
 test("a viewer cannot drain, an operator drains with a reason", async ({ page, server, context }) => {
   const made = await server.call("POST", "/api/v1/tokens", { name: "visitor", role: "viewer" });

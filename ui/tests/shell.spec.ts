@@ -30,6 +30,15 @@ test("g and a letter lead to a page, and ? shows the keys", async ({ page }) => 
   await expect(page.getByRole("dialog")).toHaveCount(0);
 });
 
+test("the command palette signs out", async ({ page }) => {
+  await page.goto("/");
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("sign out");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "Sign in" })).toBeVisible();
+});
+
 test("the theme is kept", async ({ page }) => {
   await useTheme(page, "light");
   await page.goto("/");

@@ -1,4 +1,5 @@
 import createClient, { type Middleware } from "openapi-fetch";
+import { written } from "@/lib/json";
 import { ROOT } from "@/lib/page";
 import { problemOf } from "./problem";
 import type { components, paths } from "./schema";
@@ -33,7 +34,7 @@ const session: Middleware = {
 };
 
 /** The API, by the paths of its OpenAPI document. An answer that is no success is thrown as a Problem. */
-export const api = createClient<paths>({ baseUrl: ROOT || "/", credentials: "same-origin" });
+export const api = createClient<paths>({ baseUrl: ROOT || "/", credentials: "same-origin", bodySerializer: written });
 api.use(session);
 
 /** Returns the body of an answer: `call(api.GET("/api/v1/runs", { signal }))`. */

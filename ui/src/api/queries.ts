@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { entriesOf, read } from "@/lib/json";
 import { api, call, type Schemas } from "./client";
 import { extended, type Histories, unknownSince } from "./history";
 import type { paths } from "./schema";
@@ -55,6 +56,28 @@ export function runTasksQuery(id: string) {
   });
 }
 
+/** Tasks of one page of the open ones of a run. */
+const MAX_OPEN_TASKS = 1_000;
+
+/** The tasks of a run that run, and those that wait if they are not many: their progress and their reasons are no events. */
+export function runOpenTasksQuery(id: string, counts: Readonly<Record<string, number>>) {
+  const { running = 0, ready = 0 } = counts;
+  const state: Schemas["TaskState"][] = running + ready > MAX_OPEN_TASKS ? ["running"] : ["running", "ready"];
+  return queryOptions({
+    queryKey: ["run-open-tasks", id, state],
+    queryFn: ({ signal }) =>
+      call(
+        api.GET("/api/v1/runs/{run_id}/tasks", {
+          signal,
+          params: { path: { run_id: id }, query: { state, limit: MAX_OPEN_TASKS } },
+        }),
+      ),
+    enabled: running + ready > 0,
+    refetchInterval: 2_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
 export function runGraphQuery(id: string) {
   return queryOptions({
     queryKey: ["run", id, "graph"],
@@ -93,10 +116,15 @@ export function runTaskQuery(id: string, task: string) {
   });
 }
 
+/** The input of a run as JSON: its numbers have all of their digits. */
 export function runInputQuery(id: string) {
   return queryOptions({
     queryKey: ["run-input", id],
-    queryFn: ({ signal }) => call(api.GET("/api/v1/runs/{run_id}/input", { signal, params: { path: { run_id: id } } })),
+    queryFn: async ({ signal }): Promise<string> => {
+      const params = { path: { run_id: id } };
+      const answer = await call(api.GET("/api/v1/runs/{run_id}/input", { signal, params, parseAs: "text" }));
+      return entriesOf(answer)?.get("input")?.text ?? "{}";
+    },
     staleTime: Number.POSITIVE_INFINITY,
   });
 }
@@ -111,21 +139,19 @@ export function rerunPreviewQuery(id: string, body: Schemas["RerunRequest"]) {
   });
 }
 
-/** Log lines of a run, or of one of its tasks; what is written later comes by a stream. */
-export function logsQuery(id: string, task?: string) {
-  return infiniteQueryOptions({
-    queryKey: ["run-logs", id, task],
-    queryFn: ({ signal, pageParam }) => {
-      const query = { limit: 1_000, cursor: pageParam };
-      if (task === undefined) {
-        return call(api.GET("/api/v1/runs/{run_id}/logs", { signal, params: { path: { run_id: id }, query } }));
-      }
-      const path = { run_id: id, task };
-      return call(api.GET("/api/v1/runs/{run_id}/tasks/{task}/logs", { signal, params: { path, query } }));
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.next ?? undefined,
-  });
+/** Reads a page of the log lines of a run, or of one of its tasks. */
+export function readLogPage(
+  id: string,
+  task: string | undefined,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<Schemas["LogPage"]> {
+  const query = { limit: 1_000, cursor };
+  if (task === undefined) {
+    return call(api.GET("/api/v1/runs/{run_id}/logs", { signal, params: { path: { run_id: id }, query } }));
+  }
+  const path = { run_id: id, task };
+  return call(api.GET("/api/v1/runs/{run_id}/tasks/{task}/logs", { signal, params: { path, query } }));
 }
 
 export function workflowsQuery(filter: WorkflowFilter = {}) {
@@ -142,8 +168,11 @@ export function workflowsQuery(filter: WorkflowFilter = {}) {
 export function workflowQuery(name: string) {
   return queryOptions({
     queryKey: ["workflows", "detail", name],
-    queryFn: ({ signal }) =>
-      call(api.GET("/api/v1/workflows/{name}", { signal, params: { path: { name }, query: { recent: 25 } } })),
+    queryFn: async ({ signal }) => {
+      const params = { path: { name }, query: { recent: 25 } };
+      const answer = await call(api.GET("/api/v1/workflows/{name}", { signal, params, parseAs: "text" }));
+      return read(answer) as Schemas["WorkflowDetail"]; // defaults of parameters keep all of their digits
+    },
   });
 }
 
@@ -316,10 +345,25 @@ export const orchestrationHistoryQuery = queryOptions({
   refetchInterval: 5_000,
 });
 
-export const schedulesQuery = queryOptions({
-  queryKey: ["schedules", "list"],
-  queryFn: ({ signal }) => call(api.GET("/api/v1/schedules", { signal, params: { query: { limit: 200 } } })),
-});
+/** The schedules of a workflow, by its full name or its last segment, or of all. */
+export function schedulesQuery(workflow?: string) {
+  return infiniteQueryOptions({
+    queryKey: ["schedules", "list", workflow],
+    queryFn: ({ signal, pageParam }) =>
+      call(api.GET("/api/v1/schedules", { signal, params: { query: { workflow, limit: 200, cursor: pageParam } } })),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+}
+
+export function scheduleQuery(id: number) {
+  return queryOptions({
+    queryKey: ["schedules", "detail", id],
+    queryFn: ({ signal }) =>
+      call(api.GET("/api/v1/schedules/{schedule_id}", { signal, params: { path: { schedule_id: id } } })),
+    staleTime: 60_000,
+  });
+}
 
 /** The next due time of each schedule, the earliest first. */
 export function nextFiresQuery(limit: number) {

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import { cx } from "@/lib/cx";
 import { MARK, type Tone } from "@/lib/states";
 import { useStore } from "@/lib/store";
-import { clock } from "@/lib/time";
+import { clock, hourAndMinute } from "@/lib/time";
 import { theme } from "@/shell/theme";
 
 export interface ChartSeries {
@@ -150,7 +150,7 @@ function options(
         grid: { show: false },
         size: 24,
         space: 70,
-        values: (_, times) => times.map((time) => clock(time).slice(0, 5)),
+        values: (_, times) => times.map((time) => hourAndMinute(time)),
       },
       {
         ...axis,

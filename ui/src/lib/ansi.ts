@@ -43,6 +43,11 @@ export function visible(text: string): string {
   });
 }
 
+/** Returns a JSON text in which what the direction of writing would interpret is an escape, such as "\\u202e". */
+export function escaped(json: string): string {
+  return json.replace(CONTROLS, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** Splits a text by its ANSI colours. All other sequences, such as links and moves of the cursor, are shown as text. */
 export function ansiSpans(text: string): Span[] {
   const spans: Span[] = [];

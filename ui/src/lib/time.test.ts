@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { duration, relative } from "./time";
+import { duration, minutesIn, relative } from "./time";
 
 describe("relative", () => {
   const now = 1_800_000_000;
@@ -37,5 +37,16 @@ describe("duration", () => {
     [Number.NaN, "–"],
   ])("says %d seconds as %s", (seconds, text) => {
     expect(duration(seconds)).toBe(text);
+  });
+});
+
+describe("minutesIn", () => {
+  it("tells the afternoon from the night, with twelve hours and with twenty-four", () => {
+    const [night, afternoon] = [new Date(2026, 0, 1, 2, 30), new Date(2026, 0, 1, 14, 30)];
+    expect([night, afternoon].map((each) => minutesIn("en-US").format(each).replace(/\s/, " "))).toEqual([
+      "02:30 AM",
+      "02:30 PM",
+    ]);
+    expect([night, afternoon].map((each) => minutesIn("de").format(each))).toEqual(["02:30", "14:30"]);
   });
 });

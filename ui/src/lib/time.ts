@@ -40,6 +40,18 @@ export function clock(at: number): string {
   return CLOCK.format(at * 1_000);
 }
 
+/** Returns a formatter of hours and minutes: "14:30", or "02:30 PM" where people write it so. */
+export function minutesIn(locale?: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit" });
+}
+
+const MINUTES = minutesIn();
+
+/** Returns the time of day of a moment without its seconds. */
+export function hourAndMinute(at: number): string {
+  return MINUTES.format(at * 1_000);
+}
+
 /** Returns a length of time in at most two units, such as "840ms", "3.2s", "4m 10s" or "2d 3h". */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";

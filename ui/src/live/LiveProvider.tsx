@@ -17,8 +17,12 @@ const Context = createContext<LiveContext | null>(null);
 /** Follows the changes of all runs for the pages below it, and keeps what they have read up to date. */
 export function LiveProvider({ children }: { children: ReactNode }) {
   const client = useQueryClient();
-  const live = useMemo(() => new Live(ROOT), []);
   const [status, setStatus] = useState<StreamStatus>("connecting");
+  const [polls, setPolls] = useState(false);
+  const live = useMemo(() => {
+    const made: Live = new Live(ROOT, () => setPolls(made.polls));
+    return made;
+  }, []);
 
   useEffect(() => {
     const cache = new LiveCache(client);
@@ -28,8 +32,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       onEvent: (event) => cache.apply(event),
       onStale: () => cache.stale(),
       onStatus: (next) => {
-        setStatus(next);
-        if (next === "lost" || next === "denied") wasLost = true;
+        setStatus((before) => (before === "refused" && next === "connecting" ? before : next));
+        if (next === "lost" || next === "refused" || next === "denied") wasLost = true;
         if (next === "denied") void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
         if (next === "open" && wasLost) {
           wasLost = false;
@@ -53,7 +57,8 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     };
   }, [client, live]);
 
-  const value = useMemo(() => ({ live, status }), [live, status]);
+  const shown = status === "open" && polls ? "refused" : status;
+  const value = useMemo(() => ({ live, status: shown }), [live, shown]);
   return <Context.Provider value={value}>{children}</Context.Provider>;
 }
 

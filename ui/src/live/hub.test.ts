@@ -6,8 +6,12 @@ class Server {
   readonly open = new Map<string, ReadableStreamDefaultController<Uint8Array>>();
   readonly urls: string[] = [];
 
+  /** Serves as many streams as it can. */
+  full = false;
+
   readonly fetch = async (url: unknown, init?: RequestInit) => {
     this.urls.push(String(url));
+    if (this.full) return new Response("{}", { status: 429 });
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => {
         this.open.set(String(url), controller);
@@ -99,9 +103,27 @@ describe("StreamHub", () => {
     }
     await settle(POLL_INTERVAL + 100);
     expect(server.open.size).toBe(MAX_STREAMS);
-    expect(heard.get("tab")).toContainEqual({ type: "poll", topic: runTopic(`r${MAX_STREAMS}`) });
+    const last = runTopic(`r${MAX_STREAMS}`);
+    expect(heard.get("tab")).toContainEqual({ type: "status", topic: last, status: "refused" });
+    expect(heard.get("tab")).toContainEqual({ type: "poll", topic: last });
     hub.receive("tab", { type: "unsubscribe", topic: runTopic("r0") });
     await settle(LINGER + POLL_INTERVAL + 100);
     expect(server.open.has(`/ops${runTopic(`r${MAX_STREAMS}`)}`)).toBe(true);
+  });
+
+  it("polls a topic that the server refuses, until its stream is open", async () => {
+    server.full = true;
+    join("tab");
+    hub.receive("tab", { type: "subscribe", topic: runTopic("r") });
+    const polls = () => heard.get("tab")?.filter((each) => each.type === "poll").length ?? 0;
+    await settle(POLL_INTERVAL * 3 + 100);
+    expect(heard.get("tab")).toContainEqual({ type: "status", topic: runTopic("r"), status: "refused" });
+    expect(polls()).toBe(3);
+    server.full = false;
+    hub.receive("tab", { type: "retry" });
+    await settle(100);
+    expect(heard.get("tab")?.at(-1)).toEqual({ type: "status", topic: runTopic("r"), status: "open" });
+    await settle(POLL_INTERVAL * 2);
+    expect(polls()).toBe(3);
   });
 });

@@ -16,6 +16,8 @@ interface Channel {
   lastEventId: string | undefined;
   tabs: Set<string>;
   timer: ReturnType<typeof setTimeout> | undefined;
+  /** Signals to read again while the stream brings nothing. */
+  polls: ReturnType<typeof setInterval> | undefined;
 }
 
 /** Holds one stream per topic for all tabs of a browser. */
@@ -56,20 +58,29 @@ export class StreamHub {
   private subscribe(tab: string, topic: Topic, lastEventId: string | undefined): void {
     let channel = this.channels.get(topic);
     if (channel === undefined) {
-      channel = { stream: null, status: "connecting", lastEventId, tabs: new Set(), timer: undefined };
+      channel = {
+        stream: null,
+        status: "connecting",
+        lastEventId,
+        tabs: new Set(),
+        timer: undefined,
+        polls: undefined,
+      };
       this.channels.set(topic, channel);
     } else if (channel.tabs.size === 0 && channel.stream !== null) {
       clearTimeout(channel.timer);
       channel.timer = undefined;
     }
     channel.tabs.add(tab);
-    if (channel.stream !== null) this.tabs.get(tab)?.({ type: "status", topic, status: channel.status });
-    else if (channel.timer === undefined) this.open(topic, channel);
+    if (channel.stream !== null || channel.timer !== undefined)
+      this.tabs.get(tab)?.({ type: "status", topic, status: channel.status });
+    else this.open(topic, channel);
   }
 
   private open(topic: Topic, channel: Channel): void {
     const open = [...this.channels.values()].filter((each) => each.stream !== null).length;
     if (open >= MAX_STREAMS) {
+      if (channel.status !== "refused") this.changed(topic, channel, "refused");
       channel.timer = setTimeout(() => this.poll(topic, channel), POLL_INTERVAL);
       return;
     }
@@ -80,10 +91,22 @@ export class StreamHub {
       lastEventId: channel.lastEventId,
       onEvent: (event) => this.send(channel, { type: "event", topic, event }),
       onStatus: (status) => {
-        channel.status = status;
-        this.send(channel, { type: "status", topic, status });
+        this.changed(topic, channel, status);
+        if (status === "lost" || status === "refused") {
+          channel.polls ??= setInterval(() => this.send(channel, { type: "poll", topic }), POLL_INTERVAL);
+        } else if (status !== "connecting") this.endPolls(channel);
       },
     });
+  }
+
+  private changed(topic: Topic, channel: Channel, status: StreamStatus): void {
+    channel.status = status;
+    this.send(channel, { type: "status", topic, status });
+  }
+
+  private endPolls(channel: Channel): void {
+    clearInterval(channel.polls);
+    channel.polls = undefined;
   }
 
   private poll(topic: Topic, channel: Channel): void {
@@ -107,6 +130,7 @@ export class StreamHub {
 
   private end(channel: Channel): void {
     clearTimeout(channel.timer);
+    this.endPolls(channel);
     channel.stream?.close();
     channel.stream = null;
   }

@@ -15,10 +15,19 @@ export interface Listener {
 export class Live {
   private readonly root: string;
   private readonly topics = new Map<Topic, Set<Listener>>();
+  private readonly statuses = new Map<Topic, StreamStatus>();
+  private readonly onChange: () => void;
   private transport: Transport | null = null;
 
-  constructor(root: string) {
+  /** `onChange`: a topic has another status. */
+  constructor(root: string, onChange: () => void = () => {}) {
     this.root = root;
+    this.onChange = onChange;
+  }
+
+  /** True if a topic of this tab has no stream, and is read again now and then. */
+  get polls(): boolean {
+    return [...this.statuses.values()].some((each) => each === "refused" || each === "lost");
   }
 
   open(): void {
@@ -53,6 +62,7 @@ export class Live {
       listeners.delete(listener);
       if (listeners.size > 0 || this.topics.get(topic) !== listeners) return;
       this.topics.delete(topic);
+      if (this.statuses.delete(topic)) this.onChange();
       this.transport?.send({ type: "unsubscribe", topic });
     };
   }
@@ -62,6 +72,7 @@ export class Live {
   }
 
   private receive(message: FromHub): void {
+    if (message.type === "status" && this.topics.has(message.topic)) this.note(message.topic, message.status);
     for (const listener of [...(this.topics.get(message.topic) ?? [])]) {
       if (message.type === "event") {
         if (message.event.event === "reset") listener.onStale?.();
@@ -69,5 +80,12 @@ export class Live {
       } else if (message.type === "poll") listener.onStale?.();
       else listener.onStatus?.(message.status);
     }
+  }
+
+  private note(topic: Topic, status: StreamStatus): void {
+    // A stream that connects again has been refused, or lost, until it is open.
+    if (status === "connecting" && this.statuses.has(topic)) return;
+    this.statuses.set(topic, status);
+    this.onChange();
   }
 }

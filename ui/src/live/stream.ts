@@ -1,7 +1,11 @@
 import { type SseEvent, SseParser } from "./sse";
 
-/** What a stream is doing: `lost` waits before the next connection, `denied` waits for a sign-in. */
-export type StreamStatus = "connecting" | "open" | "lost" | "denied";
+/**
+ * What a stream is doing: `lost` and `refused` wait before the next connection, `denied` waits for a sign-in. The server
+ * has answered a stream that is refused: it serves as many as it can.
+ */
+export type StreamStatus = "connecting" | "open" | "lost" | "refused" | "denied";
+type End = Extract<StreamStatus, "lost" | "refused" | "denied">;
 
 export interface StreamOptions {
   url: string;
@@ -50,21 +54,21 @@ export class EventStream {
     this.timer = undefined;
     this.abort = new AbortController();
     this.options.onStatus("connecting");
-    let next: "again" | "denied" = "again";
+    let end: End = "lost";
     try {
-      next = await this.follow(this.abort.signal);
+      end = await this.follow(this.abort.signal);
     } catch {
       // The connection failed or ended; its end is no news beyond that.
     }
     if (this.closed) return;
-    this.options.onStatus(next === "denied" ? "denied" : "lost");
+    this.options.onStatus(end);
     // A denied stream asks again now and then too: the sign-in may happen in another browser tab.
-    const delay = next === "denied" ? MAX_BACKOFF : this.backoff * (0.75 + Math.random() / 2);
+    const delay = end === "denied" ? MAX_BACKOFF : this.backoff * (0.75 + Math.random() / 2);
     this.backoff = Math.min(this.backoff * 2, MAX_BACKOFF);
     this.timer = setTimeout(() => void this.connect(), delay);
   }
 
-  private async follow(signal: AbortSignal): Promise<"again" | "denied"> {
+  private async follow(signal: AbortSignal): Promise<End> {
     const headers: Record<string, string> = { Accept: "text/event-stream" };
     if (this.lastEventId !== undefined) headers["Last-Event-ID"] = this.lastEventId;
     const answer = await this.options.fetch(this.options.url, {
@@ -75,19 +79,19 @@ export class EventStream {
     });
     if (answer.status === 401 || answer.status === 403) return "denied";
     if (answer.status === 400) this.lastEventId = undefined; // a position that this server does not know
-    if (!answer.ok || answer.body === null) return "again";
+    if (!answer.ok || answer.body === null) return "refused";
     this.options.onStatus("open");
     this.backoff = FIRST_BACKOFF;
     return await this.read(answer.body);
   }
 
-  private async read(body: ReadableStream<Uint8Array>): Promise<"again" | "denied"> {
+  private async read(body: ReadableStream<Uint8Array>): Promise<End> {
     const reader = body.getReader();
     const decoder = new TextDecoder();
     const parser = new SseParser();
     for (;;) {
       const { done, value } = await this.beforeSilence(reader.read());
-      if (done) return "again";
+      if (done) return "lost";
       for (const event of parser.push(decoder.decode(value, { stream: true }))) {
         if (event.id !== undefined) this.lastEventId = event.id;
         if (event.retry !== undefined) this.backoff = Math.max(event.retry, FIRST_BACKOFF);
@@ -95,7 +99,7 @@ export class EventStream {
         this.options.onEvent(event);
         if (event.event === "end") this.closed = true; // the run has ended, and no event follows
       }
-      if (this.closed) return "again";
+      if (this.closed) return "lost";
     }
   }
 

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { Button, toastError } from "@/components";
 import { Toaster } from "@/components/Toaster";
@@ -24,13 +24,13 @@ export function AppShell({ session }: { session: Schemas["Session"] }) {
   const [open, setOpen] = useState<"search" | "help" | "menu" | null>(null);
   const close = () => setOpen(null);
 
-  const leave = async () => {
+  const leave = useCallback(async () => {
     try {
       await signOut(client);
     } catch (error) {
       toastError("You are still signed in", error);
     }
-  };
+  }, [client]);
   const canSignOut = Boolean(session.csrf_token);
   const commands = useMemo<Command[]>(
     () => [
@@ -42,8 +42,9 @@ export function AppShell({ session }: { session: Schemas["Session"] }) {
         icon: "external",
         run: () => window.open(`${ROOT}/api/docs`, "_blank", "noopener"),
       },
+      ...(canSignOut ? [{ id: "sign-out", label: "Sign out", icon: "signout" as const, run: () => void leave() }] : []),
     ],
-    [],
+    [canSignOut, leave],
   );
 
   useShortcutKeys();

@@ -11,6 +11,11 @@ const SAYS: Record<StreamStatus, { label: string; text: string; mark: string }> 
     text: "The server does not answer. What you see may be old; it is read again once the server is back.",
     mark: "bg-bad-mark pulsing",
   },
+  refused: {
+    label: "Polling",
+    text: "There is no stream for all of this page: the server or the browser has no more. It is read again every few seconds.",
+    mark: "bg-wait-mark",
+  },
   denied: { label: "Signed out", text: "The session is over: sign in again.", mark: "bg-bad-mark" },
 };
 

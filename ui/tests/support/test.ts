@@ -92,6 +92,9 @@ export async function expectTextOnly(page: Page): Promise<void> {
       const words = `${each.getAttribute("title") ?? ""}${each.getAttribute("aria-label") ?? ""}`;
       if (controls.test(words)) wrong.push(`attribute: ${JSON.stringify(words)}`);
     }
+    for (const each of document.querySelectorAll<HTMLInputElement | HTMLTextAreaElement>("input, textarea")) {
+      if (controls.test(each.value)) wrong.push(`value: ${JSON.stringify(each.value)}`);
+    }
     if ("harmed" in globalThis) wrong.push("a script from outside has run");
     return wrong;
   });
@@ -101,6 +104,15 @@ export async function expectTextOnly(page: Page): Promise<void> {
 /** Keeps a picture of the page in ui/screenshots. */
 export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `screenshots/${name}.png` });
+}
+
+/** Keeps a picture of the page in each theme, without a finding of axe in either. */
+export async function pictures(page: Page, name: string): Promise<void> {
+  for (const theme of ["light", "dark"] as Theme[]) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await expectAccessible(page);
+    await picture(page, `${name}-${theme}`);
+  }
 }
 
 export { expect };

@@ -7,7 +7,7 @@ import random
 import time
 from pathlib import Path
 
-from turnout import TaskInfo, injected, task, workflow
+from turnout import Limit, TaskInfo, injected, task, workflow
 
 
 @task
@@ -120,6 +120,78 @@ def hold(gate: str) -> str:
 def gated(gate: str) -> str:
     """Waits for a file."""
     return ship(hold(gate))
+
+
+@task
+def hand_over(before: str, gate: str) -> str:
+    while not Path(gate).exists():
+        time.sleep(0.05)
+    return before
+
+
+@workflow
+def relay(first: str, second: str) -> str:
+    """Waits for a file, and for another one in the task that follows."""
+    return hand_over(hold(first), second)
+
+
+@workflow(limits=[Limit("vault", at_most=1)])
+def guarded(gate: str) -> str:
+    """Waits for a file, one run at a time."""
+    return hold(gate)
+
+
+@task
+def climb(gate: str, steps: int, info: TaskInfo = injected()) -> int:
+    for step in range(steps):
+        print(*(f"step {step}, metre {metre}" for metre in range(100)), sep="\n")
+        info.progress(step + 1, steps, "steps")
+        while not Path(f"{gate}-{step}").exists():
+            time.sleep(0.05)
+    return steps
+
+
+@workflow
+def ascent(gate: str, steps: int = 4) -> int:
+    """Prints and says how far it is, and waits for a file after each step."""
+    return climb(gate, steps)
+
+
+@task(retries=1, retry_delay="0.1s")
+def knock(info: TaskInfo = injected()) -> str:
+    if info.attempt == 1:
+        raise ConnectionError("nothing answers the first time")
+    return "opened"
+
+
+@workflow
+def visit() -> str:
+    """Succeeds at the second attempt."""
+    return ship(knock())
+
+
+@task
+def enter(order: dict[str, int]) -> int:
+    return order["id"]
+
+
+@workflow
+def ledger(order: dict[str, int]) -> int:
+    """Returns the number of an order."""
+    return enter(order)
+
+
+@task(worker_selector={"gpu": "none"})
+def carry(gate: str) -> str:
+    while not Path(gate).exists():
+        time.sleep(0.05)
+    return "carried"
+
+
+@workflow
+def delivery(gate: str) -> str:
+    """Runs on a worker with a label, until a file exists."""
+    return carry(gate)
 
 
 @workflow

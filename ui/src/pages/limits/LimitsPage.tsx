@@ -28,8 +28,13 @@ const COLUMNS: Column<Limit>[] = [
       </span>
     ),
   },
-  { key: "size", header: "Allows", cell: (limit) => <span className="text-ink-2">{allows(limit)}</span> },
-  { key: "use", header: "Use", width: "10rem", phone: false, cell: (limit) => <Use limit={limit} /> },
+  {
+    key: "size",
+    header: "Allows",
+    width: "minmax(5.5rem, 1fr)",
+    cell: (limit) => <span className="text-ink-2">{allows(limit)}</span>,
+  },
+  { key: "use", header: "Use", width: "minmax(2rem, 10rem)", phone: false, cell: (limit) => <Use limit={limit} /> },
   { key: "held", header: "Held", width: "4rem", align: "end", cell: (limit) => limit.held },
   { key: "waiting", header: "Waiting", width: "5rem", align: "end", cell: (limit) => limit.waiting },
 ];

@@ -27,7 +27,7 @@ export function HeaderValues({ run, onShow }: { run: Schemas["RunDetail"]; onSho
   return (
     <span className="flex flex-wrap items-center gap-x-4 gap-y-1">
       <Value name="Input" onShow={onShow}>
-        {size > MAX_INPUT ? bytes(size) : input.data && visible(JSON.stringify(input.data.input))}
+        {size > MAX_INPUT ? bytes(size) : input.data && visible(input.data)}
       </Value>
       {completed && (
         <Value name="Result" onShow={onShow}>

@@ -40,6 +40,7 @@ export const LogRow = memo(function LogRow({ line, before, named, wrap, wanted, 
   const another = before !== undefined && (before.attempt !== line.attempt || before.task !== line.task);
   return (
     <div
+      aria-current={current || undefined}
       className={cx(
         "flex gap-3 border-l-2 px-3",
         current ? "border-accent bg-accent-soft" : line.stream === "stderr" ? "border-bad-mark" : "border-transparent",

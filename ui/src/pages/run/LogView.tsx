@@ -1,12 +1,12 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import { logsQuery } from "@/api/queries";
+import { useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { readLogPage } from "@/api/queries";
 import { Button, EmptyState, ErrorBox, Input, SkeletonLines, toastError } from "@/components";
 import { counted } from "@/lib/numbers";
 import { useStream } from "@/live/LiveProvider";
 import { LogRow } from "./LogRow";
-import { asText, type LogLine, matches, merged, troubles } from "./lines";
+import { asText, type LogLine, matches } from "./lines";
+import { behindLine, LogReader } from "./logReader";
 import { ProgressBar } from "./TasksTab";
 import { progressOf } from "./tasks";
 
@@ -20,19 +20,24 @@ interface LogViewProps {
   position?: string;
 }
 
-/** Pages of 1,000 lines that are read at once; more on demand. */
-const MAX_PAGES = 20;
+/** Pixels from the end within which a log counts as scrolled to its end. */
+const END = 24;
 
 /** Lines of a log as they are written: with colours, search, and the way to errors. */
 export function LogView({ runId, task, live, position }: LogViewProps) {
-  const { lines, query, progress } = useLines(runId, task, live, position);
+  const { reader, status } = useLines(runId, task, live, position);
+  const { lines, dropped, generation } = reader.buffer;
+  const progress = live ? progressOf(reader.buffer.progress) : null;
   const [typed, setTyped] = useState("");
   const [follow, setFollow] = useState(live);
   const [wrap, setWrap] = useState(true);
+  /** The id of the line that a search has led to. */
   const [current, setCurrent] = useState<number | null>(null);
   const wanted = useDeferredValue(typed);
-  const hits = useMemo(() => matches(lines, wanted), [lines, wanted]);
-  const bad = useMemo(() => troubles(lines), [lines]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: lines have other places in another generation
+  const found = useMemo(() => matches(wanted), [wanted, generation]);
+  const hits = found.extend(lines);
+  const bad = reader.buffer.troubles.found;
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: lines.length,
@@ -46,14 +51,28 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
     if (follow && count > 0) virtualizer.scrollToIndex(count - 1, { align: "end" });
   }, [follow, count, virtualizer]);
 
+  const top = useRef(0);
+  /** The page has scrolled to a line by itself: that this is the end does not mean to follow. */
+  const led = useRef(false);
+  const byHand = () => {
+    led.current = false;
+  };
+  const scrolled = (element: HTMLElement) => {
+    const up = element.scrollTop < top.current;
+    top.current = element.scrollTop;
+    const atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < END;
+    if (atEnd && live && !led.current) setFollow(true);
+    else if (!atEnd && up) setFollow(false);
+  };
   const show = (index: number | undefined) => {
     if (index === undefined) return;
     setFollow(false);
-    setCurrent(index);
+    led.current = true;
+    setCurrent(lines[index]?.id ?? null);
     virtualizer.scrollToIndex(index, { align: "center" });
   };
   const next = (places: readonly number[], back = false) => {
-    const from = current ?? -1;
+    const from = current === null ? -1 : lines.findIndex((line) => line.id === current);
     show(
       back
         ? (places.findLast((each) => each < from) ?? places.at(-1))
@@ -64,22 +83,22 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
   /** Keeps all lines as a file: those that are not in the page are read first. */
   const download = async () => {
     setReading(true);
-    let found: Pick<typeof query, "data" | "hasNextPage" | "isError"> = query;
-    while (found.hasNextPage && !found.isError) found = await query.fetchNextPage();
-    setReading(false);
-    if (found.isError) return toastError("The log could not be read to its end", query.error);
-    const all = merged(found.data?.pages.flatMap((page) => page.lines) ?? [], lines);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(
-      new Blob([asText(all.filter((line) => line.stream !== "progress"))], { type: "text/plain" }),
-    );
-    link.download = `${task ?? "run"}-${runId}.log`.replace(/[^\w.-]+/g, "_");
-    link.click();
-    URL.revokeObjectURL(link.href);
+    try {
+      const all = status.state === "end" && dropped === 0 ? lines : await reader.all();
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([asText(all)], { type: "text/plain" }));
+      link.download = `${task ?? "run"}-${runId}.log`.replace(/[^\w.-]+/g, "_");
+      link.click();
+      URL.revokeObjectURL(link.href);
+    } catch (error) {
+      toastError("The log could not be read to its end", error);
+    } finally {
+      setReading(false);
+    }
   };
 
-  if (query.error && lines.length === 0) return <ErrorBox error={query.error} onRetry={() => void query.refetch()} />;
-  if (query.isPending) return <SkeletonLines lines={6} />;
+  if (count === 0 && status.error) return <ErrorBox error={status.error} onRetry={() => void reader.readOn()} />;
+  if (count === 0 && status.state === "reading") return <SkeletonLines lines={6} />;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-1 border-line border-b px-3 py-1.5">
@@ -132,6 +151,11 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
           <ProgressBar progress={progress} />
         </div>
       )}
+      {dropped > 0 && (
+        <p className="border-line border-b px-3 py-1.5 text-ink-2 text-xs">
+          The first {counted(dropped, "line")} are not kept here; the download has them.
+        </p>
+      )}
       {count === 0 ? (
         <EmptyState icon="list" title={live ? "No lines yet" : "No lines"}>
           {live ? "What the task prints or logs appears here at once." : "Nothing was printed or logged."}
@@ -142,8 +166,11 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
           aria-label="Log"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
           tabIndex={0}
-          onWheel={(event) => event.deltaY < 0 && setFollow(false)}
-          onKeyDown={(event) => /^(ArrowUp|PageUp|Home)$/.test(event.key) && setFollow(false)}
+          onScroll={(event) => scrolled(event.currentTarget)}
+          onWheel={byHand}
+          onTouchMove={byHand}
+          onPointerDown={byHand}
+          onKeyDown={byHand}
           className="min-h-0 flex-1 overflow-auto bg-sunken font-mono text-xs leading-5"
         >
           <div className="relative min-w-full" style={{ height: virtualizer.getTotalSize() }}>
@@ -164,7 +191,7 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
                     named={task === undefined || line.task !== task}
                     wrap={wrap}
                     wanted={wanted}
-                    current={current === item.index}
+                    current={current === line.id}
                   />
                 </div>
               );
@@ -172,9 +199,9 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
           </div>
         </section>
       )}
-      {query.hasNextPage && !query.isFetchingNextPage && (query.data?.pages.length ?? 0) >= MAX_PAGES && (
+      {status.state === "more" && (
         <div className="grid place-items-center border-line border-t p-1.5">
-          <Button small look="quiet" onClick={() => void query.fetchNextPage()}>
+          <Button small look="quiet" onClick={() => void reader.readMore()}>
             Read more lines
           </Button>
         </div>
@@ -185,41 +212,24 @@ export function LogView({ runId, task, live, position }: LogViewProps) {
 
 /** Reads the lines that are stored, and follows those that come. */
 function useLines(runId: string, task: string | undefined, live: boolean, position: string | undefined) {
-  const query = useInfiniteQuery(logsQuery(runId, task));
-  const { hasNextPage, isFetching, fetchNextPage, refetch } = query;
-  const pages = query.data?.pages.length ?? 0;
+  const [reader] = useState(() => new LogReader((cursor, signal) => readLogPage(runId, task, cursor, signal)));
+  const status = useSyncExternalStore(reader.subscribe, reader.snapshot);
+  // The last lines may be stored after the end of the run.
   useEffect(() => {
-    if (hasNextPage && !isFetching && pages < MAX_PAGES) void fetchNextPage();
-  }, [hasNextPage, isFetching, pages, fetchNextPage]);
+    reader.open(live);
+    return () => reader.close();
+  }, [reader, live]);
 
-  const [streamed, setStreamed] = useState<readonly LogLine[]>([]);
-  const arrived = useRef<LogLine[]>([]);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
   const topic = `/api/v1/runs/${encodeURIComponent(runId)}/logs/stream`;
+  const readOn = () => void reader.readOn();
   useStream(
-    live ? (task === undefined ? topic : `${topic}?task=${encodeURIComponent(task)}`) : null,
+    live && status.state === "end" ? (task === undefined ? topic : `${topic}?task=${encodeURIComponent(task)}`) : null,
     {
-      onEvent: (event) => {
-        if (event.event !== "log") return;
-        arrived.current.push(JSON.parse(event.data) as LogLine);
-        timer.current ??= setTimeout(() => {
-          timer.current = undefined;
-          const lines = arrived.current;
-          arrived.current = [];
-          setStreamed((known) => [...known, ...lines]);
-        }, 80);
-      },
-      onStale: () => void refetch(),
-      onStatus: (status) => status === "open" && void refetch(),
+      onEvent: (event) => event.event === "log" && reader.append(JSON.parse(event.data) as LogLine),
+      onStale: readOn,
+      onStatus: (now) => now === "open" && readOn(),
     },
-    position,
+    behindLine(position, reader.buffer.last),
   );
-  const all = useMemo(
-    () => merged(query.data?.pages.flatMap((page) => page.lines) ?? [], streamed),
-    [query.data, streamed],
-  );
-  const lines = useMemo(() => all.filter((line) => line.stream !== "progress"), [all]);
-  const progress = live ? progressOf(all.findLast((line) => line.stream === "progress")?.text) : null;
-  return { lines, query, progress };
+  return { reader, status };
 }

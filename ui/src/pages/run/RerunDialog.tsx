@@ -4,6 +4,7 @@ import { useDeferredValue, useId, useMemo, useState } from "react";
 import { api, call, type Schemas } from "@/api/client";
 import { rerunPreviewQuery, runGraphQuery, runInputQuery } from "@/api/queries";
 import { Button, Dialog, ErrorBox, Select, SkeletonLines, toast, toastError } from "@/components";
+import { editable } from "@/lib/json";
 import { counted } from "@/lib/numbers";
 import { changedInput } from "./input";
 
@@ -31,12 +32,16 @@ export function RerunDialog({ runId, from, onClose }: RerunDialogProps) {
   const input = useQuery(runInputQuery(runId));
   const [start, setStart] = useState(from ?? "");
   const [typed, setTyped] = useState<string | null>(null);
-  const text = typed ?? JSON.stringify(input.data?.input ?? {}, null, 2);
-  const found = useMemo(() => changedInput(text, input.data?.input ?? {}), [text, input.data]);
-  const body: Schemas["RerunRequest"] = { from_task: start || null, input: "input" in found ? found.input : {} };
-  const asked = useDeferredValue(JSON.stringify(body));
+  const known = input.data ?? "{}";
+  const text = useMemo(() => typed ?? editable(known), [typed, known]);
+  const found = useMemo(() => changedInput(text, known), [text, known]);
+  const body = useMemo<Schemas["RerunRequest"]>(
+    () => ({ from_task: start || null, input: "input" in found ? found.input : {} }),
+    [start, found],
+  );
+  const asked = useDeferredValue(body);
   const preview = useQuery({
-    ...rerunPreviewQuery(runId, JSON.parse(asked) as Schemas["RerunRequest"]),
+    ...rerunPreviewQuery(runId, asked),
     enabled: input.data !== undefined && "input" in found,
     retry: false,
   });
@@ -50,6 +55,8 @@ export function RerunDialog({ runId, from, onClose }: RerunDialogProps) {
     onError: (error) => toastError("It was not started again", error),
   });
   const refused = "error" in found ? found.error : null;
+  // What is shown meanwhile is what an earlier input would do.
+  const outdated = asked !== body || preview.isPlaceholderData || !preview.data;
   return (
     <Dialog
       open
@@ -63,7 +70,7 @@ export function RerunDialog({ runId, from, onClose }: RerunDialogProps) {
             look="primary"
             icon="rerun"
             busy={rerun.isPending}
-            disabled={refused !== null || !preview.data || preview.error !== null}
+            disabled={refused !== null || outdated || preview.error !== null}
             onClick={() => rerun.mutate()}
           >
             Rerun
@@ -98,7 +105,8 @@ export function RerunDialog({ runId, from, onClose }: RerunDialogProps) {
               className="w-full resize-y rounded-md border border-line-strong bg-surface p-2 font-mono text-xs aria-invalid:border-bad-mark"
             />
             <p id={`${id}-about`} className={refused ? "foreign text-bad text-xs" : "text-ink-3 text-xs"}>
-              {refused ?? "A JSON object. Tasks that take what you change run again."}
+              {refused ??
+                "A JSON object. Tasks that take what you change run again; parameters that you leave out keep their values."}
             </p>
           </div>
         </div>

@@ -10,6 +10,7 @@ import {
   ErrorBox,
   Icon,
   PageHeader,
+  Panel,
   RelativeTime,
   RunTrigger,
   SkeletonLines,
@@ -94,7 +95,13 @@ export function RunPage() {
         </Tabs>
       </div>
       {search.task && (
-        <Suspense fallback={null}>
+        <Suspense
+          fallback={
+            <Panel title={search.task} onClose={close}>
+              <SkeletonLines lines={8} />
+            </Panel>
+          }
+        >
           <TaskPanel
             run={run}
             task={search.task}

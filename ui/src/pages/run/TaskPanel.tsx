@@ -174,7 +174,7 @@ function Details({ run, task, onSelect, onView }: DetailsProps) {
         {attempts.length > 0 ? (
           <ol className="grid gap-2">
             {attempts.map((attempt) => (
-              <Attempt key={attempt.attempt} attempt={attempt} />
+              <Attempt key={attempt.attempt} attempt={attempt} shown={task.error?.traceback} />
             ))}
           </ol>
         ) : (
@@ -221,7 +221,7 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-/** A value that is read when it is opened. */
+/** More that is read, or shown, when it is opened. */
 function Disclosure({ title, about, children }: { title: string; about: string; children: ReactNode }) {
   const [opened, setOpened] = useState(false);
   return (
@@ -243,7 +243,8 @@ function Disclosure({ title, about, children }: { title: string; about: string; 
   );
 }
 
-function Attempt({ attempt }: { attempt: Schemas["AttemptView"] }) {
+/** One attempt; its traceback on demand, unless it is `shown` as that of the task. */
+function Attempt({ attempt, shown }: { attempt: Schemas["AttemptView"]; shown: string | undefined }) {
   const outcome = attempt.outcome ?? "running";
   return (
     <li className="grid gap-1 rounded-md border border-line p-2.5">
@@ -267,6 +268,11 @@ function Attempt({ attempt }: { attempt: Schemas["AttemptView"] }) {
       {attempt.decision && <p className="foreign text-ink-2 text-xs">{attempt.decision}</p>}
       {attempt.reason && <p className="foreign text-ink-2 text-xs">{attempt.reason}</p>}
       {attempt.error && <p className="foreign text-bad text-xs">{attempt.error}</p>}
+      {attempt.traceback && attempt.traceback !== shown && (
+        <Disclosure title="Traceback" about={`of attempt ${attempt.attempt}`}>
+          <ForeignText text={attempt.traceback} label={`Traceback of attempt ${attempt.attempt}`} />
+        </Disclosure>
+      )}
     </li>
   );
 }

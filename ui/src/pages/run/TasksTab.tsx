@@ -1,12 +1,12 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import type { Schemas } from "@/api/client";
-import { runTasksQuery } from "@/api/queries";
+import { runOpenTasksQuery, runTasksQuery } from "@/api/queries";
 import { Button, Duration, EmptyState, ErrorBox, Input, SkeletonLines, StateBadge, StateDot } from "@/components";
 import { cx } from "@/lib/cx";
-import { whole } from "@/lib/numbers";
-import { type Progress, progressOf, type Row, rowsOf, type Task } from "./tasks";
+import { counted, whole } from "@/lib/numbers";
+import { type Progress, progressOf, type Row, refreshed, rowsOf, type Task } from "./tasks";
 
 const GRID =
   "grid items-center gap-x-3 px-4 md:px-6 grid-cols-[minmax(0,1fr)_7rem_5.5rem] @2xl:grid-cols-[minmax(0,1.4fr)_7rem_minmax(0,2fr)_8rem_4rem_5.5rem]";
@@ -26,18 +26,22 @@ export function TasksTab({ run, selected, onSelect }: TasksTabProps) {
   const [grouped, setGrouped] = useState(true);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const wanted = useDeferredValue(typed);
-  const tasks = useMemo(() => query.data?.pages.flatMap((page) => page.tasks), [query.data]);
+  const { data: open } = useQuery(runOpenTasksQuery(run.id, run.tasks ?? {}));
+  const tasks = useMemo(() => {
+    const all = query.data?.pages.flatMap((page) => page.tasks);
+    return all && refreshed(all, open?.tasks ?? []);
+  }, [query.data, open]);
   const rows = useMemo(() => rowsOf(tasks ?? [], wanted, grouped, closed), [tasks, wanted, grouped, closed]);
   const progress = useMemo(() => {
     const found = new Map<string, Progress>();
-    for (const page of query.data?.pages ?? []) {
+    for (const page of [...(query.data?.pages ?? []), ...(open ? [open] : [])]) {
       for (const [name, text] of Object.entries(page.progress ?? {})) {
         const each = progressOf(text);
         if (each) found.set(name, each);
       }
     }
     return found;
-  }, [query.data]);
+  }, [query.data, open]);
 
   useEffect(() => {
     if (hasNextPage && !isFetching) void fetchNextPage();
@@ -77,8 +81,9 @@ export function TasksTab({ run, selected, onSelect }: TasksTabProps) {
           {grouped ? "Grouped by state" : "In order"}
         </Button>
         <span role="status" className="ml-auto text-ink-3 text-xs">
-          {hasNextPage ? `${whole(tasks.length)} of ${whole(Math.max(total, tasks.length))} read` : whole(tasks.length)}{" "}
-          tasks
+          {hasNextPage
+            ? `${whole(tasks.length)} of ${whole(Math.max(total, tasks.length))} tasks read`
+            : counted(tasks.length, "task")}
         </span>
       </div>
       {rows.length === 0 ? (
@@ -231,7 +236,10 @@ function Cells({ task, index, selected, onSelect, progress }: CellsProps) {
         {task.attempt ? task.attempt : "–"}
       </div>
       <div role="cell" className="text-right">
-        <Duration from={task.started_at} to={task.finished_at} />
+        <Duration
+          from={task.started_at ?? (task.state === "running" ? task.dispatched_at : null)}
+          to={task.finished_at}
+        />
       </div>
     </div>
   );

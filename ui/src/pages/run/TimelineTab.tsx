@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useMemo, useRef, useState, type WheelEvent } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { runTimelineQuery } from "@/api/queries";
 import { Button, EmptyState, ErrorBox, SkeletonLines } from "@/components";
 import { cx } from "@/lib/cx";
@@ -63,7 +63,9 @@ export function TimelineTab({ runId, selected, onSelect }: TimelineTabProps) {
         </span>
       </div>
       {gantt.rows.length === 0 ? (
-        <EmptyState icon="schedules" title="Nothing has begun" />
+        <EmptyState icon="schedules" title="Nothing has begun">
+          A task has its row once it is ready. The tab Tasks says what each of them waits for.
+        </EmptyState>
       ) : (
         <Chart
           rows={gantt.rows}
@@ -143,11 +145,23 @@ function Chart({ rows, span, selected, onSelect, onGroup, onZoom, onEnd, more }:
   const wheel = (event: WheelEvent) => {
     const box = axis.current?.getBoundingClientRect();
     if (!box || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault(); // the browser would zoom the page
     const share = Math.min(1, Math.max(0, (event.clientX - box.left) / box.width));
     onZoom(event.deltaY > 0 ? 1.25 : 0.8, span.from + share * (span.to - span.from));
   };
+  const latest = useRef(wheel);
+  useEffect(() => {
+    latest.current = wheel;
+  });
+  // A listener of React is passive: it cannot keep the browser from zooming.
+  useEffect(() => {
+    const element = scroller.current;
+    const turned = (event: WheelEvent) => latest.current(event);
+    element?.addEventListener("wheel", turned, { passive: false });
+    return () => element?.removeEventListener("wheel", turned);
+  }, []);
   return (
-    <div ref={scroller} onWheel={wheel} className="min-h-0 flex-1 overflow-y-auto">
+    <div ref={scroller} className="min-h-0 flex-1 overflow-y-auto">
       <div className={cx(COLUMNS, "sticky top-0 z-2 h-7 border-line border-b bg-surface text-2xs text-ink-3")}>
         <span className="self-center px-4 font-medium md:px-6">Task</span>
         <div ref={axis} className="relative mr-4 overflow-hidden">
@@ -230,7 +244,7 @@ function BarView({
   const place = placeOf(bar, span);
   if (!place) return null;
   const long = duration(bar.to - bar.from);
-  const style = { left: `${place.left}%`, width: `max(3px, ${place.width}%)` };
+  const style = { left: `min(${place.left}%, 100% - 3px)`, width: `max(3px, ${place.width}%)` };
   const title = `${bar.title} · ${long}`;
   if (bar.kind !== "run") {
     return (

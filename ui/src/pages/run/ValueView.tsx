@@ -3,15 +3,7 @@ import { downloadOf, valueQuery } from "@/api/values";
 import { CopyButton, ErrorBox, Icon, SkeletonLines } from "@/components";
 import { visible } from "@/lib/ansi";
 import { bytes } from "@/lib/bytes";
-
-/** A JSON text as it is written for readers; one that is no JSON, or cut off, as it is. */
-export function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
-}
+import { indented } from "@/lib/json";
 
 /** Text that came from outside, with all that could be interpreted made visible. */
 export function ForeignText({ text, label }: { text: string; label: string }) {
@@ -49,7 +41,7 @@ export function ValueView({ path, label }: { path: string; label: string }) {
           </a>
         </span>
       </div>
-      <ForeignText text={complete ? pretty(text) : text} label={label} />
+      <ForeignText text={complete ? indented(text) : text} label={label} />
     </div>
   );
 }

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { MAX_INLINE_BYTES, runInputQuery } from "@/api/queries";
 import { runOutputPath } from "@/api/values";
 import { Button, Card, CopyButton, EmptyState, ErrorBox, SkeletonLines } from "@/components";
 import { bytes } from "@/lib/bytes";
+import { indented } from "@/lib/json";
 import { ForeignText, ValueView } from "./ValueView";
 
 /** What a run was given, and what it returned or failed with. */
@@ -37,7 +38,7 @@ export function RunInput({ run }: { run: Schemas["RunDetail"] }) {
   const size = run.input_bytes ?? 0;
   const [wanted, setWanted] = useState(size <= MAX_INLINE_BYTES);
   const input = useQuery({ ...runInputQuery(run.id), enabled: wanted });
-  const text = JSON.stringify(input.data?.input, null, 2) ?? "";
+  const text = useMemo(() => indented(input.data ?? ""), [input.data]);
   return (
     <Card
       title="Input"

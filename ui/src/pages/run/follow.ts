@@ -53,7 +53,7 @@ export function useFollowedRun(run: Schemas["RunDetail"] | undefined): void {
   const before = useRef(ended);
   useEffect(() => {
     if (before.current === false && ended) {
-      for (const noun of ["run", "run-tasks", "run-logs"]) void client.invalidateQueries({ queryKey: [noun, id] });
+      for (const noun of ["run", "run-tasks"]) void client.invalidateQueries({ queryKey: [noun, id] });
     }
     before.current = ended;
   }, [ended, id, client]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asText, type LogLine, matches, merged, split, troubles } from "./lines";
+import { asText, isTrouble, type LogLine, matches, Places, split } from "./lines";
 
 const line = (id: number, text = `line ${id}`): LogLine => ({
   id,
@@ -10,26 +10,29 @@ const line = (id: number, text = `line ${id}`): LogLine => ({
   text,
 });
 
-describe("merged", () => {
-  it("has each line once and in order, whichever way it came", () => {
-    const ids = (lines: LogLine[]) => lines.map((each) => each.id);
-    expect(ids(merged([line(1), line(2)], [line(3), line(3), line(4)]))).toEqual([1, 2, 3, 4]);
-    expect(ids(merged([line(1), line(4)], [line(2), line(4), line(5)]))).toEqual([1, 2, 4, 5]);
-    expect(merged([], [])).toEqual([]);
-  });
-});
-
 describe("matches", () => {
   it("searches the text without its colours, in any case", () => {
-    expect(matches([line(1, "a \u001b[31mRe\u001b[0md b"), line(2, "blue")], "red")).toEqual([0]);
-    expect(matches([line(1)], "")).toEqual([]);
+    expect(matches("red").extend([line(1, "a \u001b[31mRe\u001b[0md b"), line(2, "blue")])).toEqual([0]);
+    expect(matches("").extend([line(1)])).toEqual([]);
   });
 });
 
-describe("troubles", () => {
+describe("isTrouble", () => {
   it("finds errors, exceptions and tracebacks", () => {
     const texts = ["ok", "Traceback (most recent call last):", "ValueError: no", "level=error", "terror", "FATAL x"];
-    expect(troubles(texts.map((text, id) => line(id, text)))).toEqual([1, 2, 3, 5]);
+    expect(texts.map((text) => isTrouble(line(0, text)))).toEqual([false, true, true, true, false, true]);
+  });
+});
+
+describe("Places", () => {
+  it("looks at each line once", () => {
+    const seen: number[] = [];
+    const places = new Places((each) => seen.push(each.id) > 0 && each.id % 2 === 0);
+    const lines = [line(1), line(2)];
+    expect(places.extend(lines)).toEqual([1]);
+    lines.push(line(3), line(4));
+    expect(places.extend(lines)).toEqual([1, 3]);
+    expect(seen).toEqual([1, 2, 3, 4]);
   });
 });
 

@@ -3,45 +3,42 @@ import { plain } from "@/lib/ansi";
 
 export type LogLine = Schemas["LogLine"];
 
-/** Returns all lines once, in the order in which they were stored. */
-export function merged(read: readonly LogLine[], streamed: readonly LogLine[]): LogLine[] {
-  const last = read.at(-1)?.id ?? -1;
-  if (streamed.every((line) => line.id > last)) return [...read, ...unique(streamed)];
-  const all = new Map<number, LogLine>();
-  for (const line of read) all.set(line.id, line);
-  for (const line of streamed) all.set(line.id, line);
-  return [...all.values()].sort((left, right) => left.id - right.id);
-}
+/** The places of the lines of a growing list that fit; each line is looked at once. */
+export class Places {
+  readonly found: number[] = [];
+  private seen = 0;
+  private readonly fits: (line: LogLine) => boolean;
 
-function unique(lines: readonly LogLine[]): LogLine[] {
-  let last = -1;
-  const found: LogLine[] = [];
-  for (const line of lines) {
-    if (line.id > last) found.push(line);
-    last = Math.max(last, line.id);
+  constructor(fits: (line: LogLine) => boolean) {
+    this.fits = fits;
   }
-  return found;
+
+  extend(lines: readonly LogLine[]): readonly number[] {
+    for (; this.seen < lines.length; this.seen++) {
+      const line = lines[this.seen];
+      if (line && this.fits(line)) this.found.push(this.seen);
+    }
+    return this.found;
+  }
+
+  clear(): void {
+    this.seen = 0;
+    this.found.length = 0;
+  }
 }
 
 /** Returns the places of the lines that contain a text, in any case. */
-export function matches(lines: readonly LogLine[], typed: string): number[] {
+export function matches(typed: string): Places {
   const wanted = typed.toLowerCase();
-  if (wanted === "") return [];
-  return places(lines, (line) => plain(line.text).toLowerCase().includes(wanted));
+  return new Places((line) => wanted !== "" && plain(line.text).toLowerCase().includes(wanted));
 }
 
 const TROUBLE = /\b(error|exception|fatal|critical|panic|traceback)\b/i;
 const RAISED = /\w(Error|Exception)\b/;
 
-/** Returns the places of the lines that look like an error. */
-export function troubles(lines: readonly LogLine[]): number[] {
-  return places(lines, (line) => TROUBLE.test(line.text) || RAISED.test(line.text));
-}
-
-function places(lines: readonly LogLine[], fits: (line: LogLine) => boolean): number[] {
-  const found: number[] = [];
-  for (const [index, line] of lines.entries()) if (fits(line)) found.push(index);
-  return found;
+/** True if a line looks like an error. */
+export function isTrouble(line: LogLine): boolean {
+  return TROUBLE.test(line.text) || RAISED.test(line.text);
 }
 
 /** Returns the lines as a text file. */

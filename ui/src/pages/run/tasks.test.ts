@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { moved, progressOf, rowsOf, type Task } from "./tasks";
+import { type Move, moved, progressOf, refreshed, rowsOf, type Task } from "./tasks";
 
 const task = (name: string, state: Task["state"], more: Partial<Task> = {}): Task => ({ name, state, ...more });
 const NONE: ReadonlySet<string> = new Set();
@@ -65,9 +65,69 @@ describe("moved", () => {
     expect(next?.pages[0]?.tasks[0]).toMatchObject({ attempt: 2, started_at: 9, finished_at: null });
   });
 
+  // As the stream of a run has them.
+  const START: Move = {
+    run_id: "r",
+    seq: 4,
+    at: 5,
+    task: "a",
+    old: "ready",
+    new: "running",
+    attempt: 1,
+    detail: { executor: "workers", reason: "rule 2: a* goes to workers", worker: "gpu-1" },
+  };
+  const RETRY: Move = {
+    ...START,
+    seq: 5,
+    at: 6,
+    old: "running",
+    new: "ready",
+    detail: { status: "failed", reason: "retry", error: "ValueError: no: card", traceback: "…", retry_in: 0.5 },
+  };
+  const only = (first: Task, ...moves: Move[]) =>
+    moved({ pages: [page(first)], pageParams: [undefined] }, moves)?.pages[0]?.tasks[0];
+
+  it("has the executor and the decision of a start, also of one that has ended since", () => {
+    const begun = only(task("a", "ready", { reason: "no_worker_matches{}" }), START);
+    expect(begun).toMatchObject({ executor: "workers", decision: "rule 2: a* goes to workers", reason: null });
+    const ended = only(task("a", "ready"), START, { ...START, seq: 5, old: "running", new: "completed", detail: null });
+    expect(ended).toMatchObject({ state: "completed", executor: "workers", error: null });
+  });
+
+  it("has the reason and the error of an end, until the next attempt begins", () => {
+    const waits = only(task("a", "ready"), START, RETRY);
+    expect(waits).toMatchObject({
+      state: "ready",
+      reason: "retry",
+      error: { type: "ValueError", message: "no: card" },
+    });
+    const failed = only(task("a", "running", { attempt: 1 }), { ...RETRY, new: "failed" });
+    expect(failed).toMatchObject({ error: { type: "ValueError", message: "no: card" } });
+    const again = only(task("a", "ready"), START, RETRY, { ...START, seq: 6, attempt: 2 });
+    expect(again).toMatchObject({ state: "running", attempt: 2, error: null, reason: null });
+  });
+
   it("changes nothing for moves of the run itself", () => {
     const data = { pages: [page(task("a", "ready"))], pageParams: [undefined] };
     expect(moved(data, [{ run_id: "r", seq: 1, at: 1, new: "running" }])).toBe(data);
+  });
+});
+
+describe("refreshed", () => {
+  it("takes what was read of a task, unless it has moved since", () => {
+    const tasks = [
+      task("a", "ready", { attempt: 0 }),
+      task("b", "completed", { attempt: 1 }),
+      task("c", "running"),
+      task("d", "running", { started_at: 5 }),
+    ];
+    const read = [
+      task("a", "ready", { attempt: 0, reason: "no worker" }),
+      task("b", "running", { attempt: 1, reason: "old" }),
+      task("d", "running", { executor: "workers", started_at: null }),
+    ];
+    expect(refreshed(tasks, read)).toEqual([read[0], tasks[1], tasks[2], { ...read[2], started_at: 5 }]);
+    expect(refreshed(tasks, [])).toBe(tasks);
   });
 });
 

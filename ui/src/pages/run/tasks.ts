@@ -47,32 +47,79 @@ export function moved(
   data: InfiniteData<TaskPage, string | undefined> | undefined,
   moves: readonly Move[],
 ): InfiniteData<TaskPage, string | undefined> | undefined {
-  const latest = new Map<string, Move>();
-  for (const move of moves) if (move.task) latest.set(move.task, move);
-  if (!data || latest.size === 0) return data;
+  const byTask = new Map<string, Move[]>();
+  for (const move of moves) {
+    if (!move.task) continue;
+    const known = byTask.get(move.task);
+    if (known) known.push(move);
+    else byTask.set(move.task, [move]);
+  }
+  if (!data || byTask.size === 0) return data;
   let any = false;
   const pages = data.pages.map((page) => {
-    if (!page.tasks.some((task) => latest.has(task.name))) return page;
+    if (!page.tasks.some((task) => byTask.has(task.name))) return page;
     any = true;
-    return { ...page, tasks: page.tasks.map((task) => after(task, latest.get(task.name))) };
+    return { ...page, tasks: page.tasks.map((task) => (byTask.get(task.name) ?? []).reduce(after, task)) };
   });
   return any ? { ...data, pages } : data;
 }
 
 const ENDS: ReadonlySet<string> = new Set(["completed", "failed", "skipped", "cancelled"]);
 
-function after(task: Task, move: Move | undefined): Task {
-  if (!move) return task;
+/** What a move says beside the states: of a start the executor and why it was chosen, else the reason and the error. */
+interface Detail {
+  executor?: string;
+  reason?: string;
+  /** The type and the message. */
+  error?: string;
+}
+
+function detailOf({ detail }: Move): Detail {
+  if (typeof detail !== "object" || detail === null) return {};
+  const text = (name: keyof Detail) => {
+    const found = (detail as Record<string, unknown>)[name];
+    return typeof found === "string" ? found : undefined;
+  };
+  return { executor: text("executor"), reason: text("reason"), error: text("error") };
+}
+
+function errorOf(text: string): NonNullable<Task["error"]> {
+  const [type = "", ...message] = text.split(": ");
+  return { type, message: message.join(": ") };
+}
+
+function after(task: Task, move: Move): Task {
   const state = move.new as Task["state"];
   const begins = state === "running" && (task.state !== "running" || task.attempt !== move.attempt);
-  return {
+  const { executor, reason, error } = detailOf(move);
+  const next = {
     ...task,
     state,
     attempt: move.attempt || task.attempt,
     started_at: begins ? move.at : task.started_at,
     finished_at: ENDS.has(state) ? move.at : null,
-    reason: typeof move.detail === "string" ? move.detail : state === task.state ? task.reason : null,
   };
+  if (begins) return { ...next, executor: executor ?? task.executor, decision: reason, reason: null, error: null };
+  return {
+    ...next,
+    reason: reason ?? (state === task.state ? task.reason : null),
+    error: error === undefined ? (state === task.state ? task.error : null) : errorOf(error),
+  };
+}
+
+/**
+ * Returns tasks with what was read about the open ones since: where they run and why they wait. Moves may have come
+ * meanwhile, so that a reading counts for a task in the same state and attempt only.
+ */
+export function refreshed(tasks: readonly Task[], open: readonly Task[]): readonly Task[] {
+  if (open.length === 0) return tasks;
+  const byName = new Map(open.map((task) => [task.name, task]));
+  return tasks.map((task) => {
+    const found = byName.get(task.name);
+    if (found?.state !== task.state || found.attempt !== task.attempt) return task;
+    // When an attempt began is stored with its end; its move has said it before.
+    return { ...found, started_at: found.started_at ?? task.started_at };
+  });
 }
 
 /** How much of a task is done, as it says itself. */

@@ -6,7 +6,7 @@ import { Card, ErrorBox, SkeletonLines } from "@/components";
 import { cx } from "@/lib/cx";
 import { lastSegment } from "@/lib/names";
 import { counted } from "@/lib/numbers";
-import { clock, exact } from "@/lib/time";
+import { exact, hourAndMinute } from "@/lib/time";
 import { agenda, cutOff } from "./agenda";
 
 const DAYS = 14;
@@ -39,7 +39,7 @@ export function Agenda() {
                     title={`${fire.name} · ${exact(fire.acts_at)}`}
                     className="flex min-w-0 gap-1.5 rounded px-1 text-xs hover:bg-hover"
                   >
-                    <span className="text-ink-3">{clock(fire.acts_at).slice(0, 5)}</span>
+                    <span className="shrink-0 text-ink-3">{hourAndMinute(fire.acts_at)}</span>
                     <span className="foreign truncate">{lastSegment(fire.workflow)}</span>
                   </Link>
                 </li>

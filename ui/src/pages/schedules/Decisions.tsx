@@ -1,7 +1,7 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
-import { decisionsQuery } from "@/api/queries";
+import { decisionsQuery, scheduleQuery } from "@/api/queries";
 import { Badge, Button, Card, type Column, EmptyState, ErrorBox, RelativeTime, Table } from "@/components";
 import { lastSegment, shortId } from "@/lib/names";
 
@@ -10,7 +10,12 @@ type Decision = Schemas["DecisionRow"];
 /** What was decided at due times, newest first, with the reason. */
 export function Decisions({ schedules }: { schedules: readonly Schemas["ScheduleView"][] }) {
   const decisions = useInfiniteQuery(decisionsQuery());
+  const rows = decisions.data?.pages.flatMap((page) => page.decisions);
   const known = new Map(schedules.map((each) => [each.id, each]));
+  // Schedules are read page by page: a decision may be about one of a later page.
+  const others = [...new Set(rows?.map((each) => each.schedule_id))].filter((id) => !known.has(id));
+  const read = useQueries({ queries: others.map((id) => ({ ...scheduleQuery(id), retry: false })) });
+  for (const { data } of read) if (data) known.set(data.id, data);
   const columns: Column<Decision>[] = [
     {
       key: "schedule",
@@ -72,9 +77,13 @@ export function Decisions({ schedules }: { schedules: readonly Schemas["Schedule
         <Table
           label="Decisions"
           columns={columns}
-          rows={decisions.data?.pages.flatMap((page) => page.decisions)}
+          rows={rows}
           rowKey={(each) => String(each.id)}
-          empty={<EmptyState icon="schedules" title="No due time has come yet" />}
+          empty={
+            <EmptyState icon="schedules" title="No due time has come yet">
+              The calendar above has the next ones. Fire now starts a run at once, and Backfill those of past due times.
+            </EmptyState>
+          }
           footer={
             decisions.hasNextPage && (
               <div className="border-line border-t p-2 text-center">

@@ -8,8 +8,15 @@ import { BackfillDialog } from "./BackfillDialog";
 
 type Schedule = Schemas["ScheduleView"];
 
+interface ScheduleListProps {
+  schedules: readonly Schedule[] | undefined;
+  /** Reads the next page; undefined: there is none. */
+  onMore?: () => void;
+  reading?: boolean;
+}
+
 /** Schedules with what can be done with them: pause, resume, fire now, backfill. */
-export function ScheduleList({ schedules }: { schedules: readonly Schedule[] | undefined }) {
+export function ScheduleList({ schedules, onMore, reading = false }: ScheduleListProps) {
   const [backfilled, setBackfilled] = useState<Schedule | null>(null);
   const act = useScheduleActions();
   const columns: Column<Schedule>[] = [
@@ -112,7 +119,21 @@ export function ScheduleList({ schedules }: { schedules: readonly Schedule[] | u
   ];
   return (
     <>
-      <Table label="Schedules" columns={columns} rows={schedules} rowKey={(each) => String(each.id)} />
+      <Table
+        label="Schedules"
+        columns={columns}
+        rows={schedules}
+        rowKey={(each) => String(each.id)}
+        footer={
+          onMore && (
+            <div className="grid place-items-center border-line border-t p-2">
+              <Button small look="quiet" busy={reading} onClick={onMore}>
+                Show more schedules
+              </Button>
+            </div>
+          )
+        }
+      />
       <BackfillDialog key={backfilled?.id} schedule={backfilled} onClose={() => setBackfilled(null)} />
     </>
   );

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { schedulesQuery } from "@/api/queries";
 import { Card, EmptyState, ErrorBox, PageHeader } from "@/components";
 import { useTitle } from "@/lib/title";
@@ -9,8 +9,8 @@ import { ScheduleList } from "./ScheduleList";
 /** The schedules of all workflows: when they fire next, what was decided before, and what can be done with them. */
 export function SchedulesPage() {
   useTitle("Schedules");
-  const schedules = useQuery(schedulesQuery);
-  const all = schedules.data?.schedules;
+  const schedules = useInfiniteQuery(schedulesQuery());
+  const all = schedules.data?.pages.flatMap((page) => page.schedules);
   return (
     <>
       <PageHeader title="Schedules" />
@@ -24,7 +24,11 @@ export function SchedulesPage() {
               same name.
             </EmptyState>
           ) : (
-            <ScheduleList schedules={all} />
+            <ScheduleList
+              schedules={all}
+              reading={schedules.isFetchingNextPage}
+              onMore={schedules.hasNextPage ? () => void schedules.fetchNextPage() : undefined}
+            />
           )}
         </Card>
         {all !== undefined && all.length > 0 && (

@@ -74,7 +74,13 @@ export function AuditTab() {
           columns={columns}
           rows={rows}
           rowKey={(entry) => String(entry.id)}
-          empty={<EmptyState icon="list" title="Nothing was changed yet" />}
+          empty={
+            <EmptyState icon="list" title={actor ? `Nothing was changed by ${actor.name}` : "Nothing was changed yet"}>
+              {actor
+                ? "Show the entries of all tokens instead."
+                : "Start a run, or make a token: each request that changes something is listed here, with its token."}
+            </EmptyState>
+          }
           footer={
             audit.hasNextPage && (
               <div className="grid place-items-center border-line border-t p-2">

@@ -3,6 +3,7 @@ import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { workflowGraphQuery } from "@/api/queries";
 import { Badge, Card, type Column, EmptyState, ErrorBox, RelativeTime, SkeletonLines, Table } from "@/components";
+import { written } from "@/lib/json";
 import { counted } from "@/lib/numbers";
 import { duration } from "@/lib/time";
 import { graphOf } from "./versions/graphDiff";
@@ -181,7 +182,9 @@ function Parameters({ parameters }: { parameters: readonly Schemas["WorkflowPara
               {each.required && <Badge tone="wait">required</Badge>}
             </span>
             {!each.required && (
-              <span className="foreign font-mono text-ink-2 text-xs">= {JSON.stringify(each.default) ?? "none"}</span>
+              <span className="foreign font-mono text-ink-2 text-xs">
+                = {each.default === undefined ? "none" : written(each.default)}
+              </span>
             )}
             {each.description && <span className="foreign text-ink-2 text-xs">{each.description}</span>}
           </li>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Problem } from "@/api/problem";
+import { JsonText, read, written } from "@/lib/json";
 import { faultsOf, fieldsOf, inputOf, type Parameter } from "./parameterForm";
 
 const PARAMETERS: Parameter[] = [
@@ -40,8 +41,23 @@ describe("the form of a workflow's parameters", () => {
       tags: ["x", "y"],
       ratio: 0.5,
       dry: true,
-      to: { zip: 2 },
+      to: new JsonText('{"zip":2}'),
     });
+  });
+
+  it("keeps all digits of large integers, typed or of a default", () => {
+    const typed = { limit: "+9007199254740993", to: '{"id": 9007199254740993, "x": 2}' };
+    const free = fields.map((field) => ({ ...field, maximum: undefined }));
+    expect(written(inputOf(free, typed).input)).toBe('{"limit":9007199254740993,"to":{"id":9007199254740993,"x":2}}');
+    expect(inputOf(free, { limit: "1e20" }).faults.limit).toBe("1e20 has too many digits.");
+    const [whole, nested] = fieldsOf(
+      read(
+        '[{"name":"a","required":false,"default":9007199254740993,"schema":{"type":"integer"}},' +
+          '{"name":"b","required":false,"default":{"id":9007199254740993},"schema":{"type":"object"}}]',
+      ) as Parameter[],
+    );
+    expect(whole?.initial).toBe("9007199254740993");
+    expect(nested?.initial).toBe('{\n  "id": 9007199254740993\n}');
   });
 
   it("says what is wrong before anything is sent", () => {

@@ -1,5 +1,6 @@
 import type { Schemas } from "@/api/client";
 import { Problem } from "@/api/problem";
+import { compact, editable, JsonText, written } from "@/lib/json";
 
 export type Parameter = Schemas["WorkflowParameter"];
 type Schema = Record<string, unknown>;
@@ -96,8 +97,8 @@ function numeric(value: unknown): number | undefined {
 export function textOf(value: unknown, kind: FieldKind): string {
   if (value === undefined || value === null) return "";
   if (kind === "lines" && Array.isArray(value)) return value.join("\n");
-  if (kind === "json") return JSON.stringify(value, null, 2);
-  return kind === "choice" || typeof value === "string" ? String(value) : JSON.stringify(value);
+  if (kind === "json") return editable(written(value));
+  return kind === "choice" || typeof value === "string" ? String(value) : written(value);
 }
 
 /** What a text in a field means: a value, nothing (the default holds), or what is wrong with it. */
@@ -130,10 +131,11 @@ function number(field: FormField, text: string): Read {
   const value = Number(text);
   if (text.trim() === "" || !Number.isFinite(value)) return { fault: `${text} is no number.` };
   if (field.kind === "integer" && !Number.isInteger(value)) return { fault: `${text} is no whole number.` };
-  if (field.kind === "integer" && !Number.isSafeInteger(value)) return { fault: `${text} has too many digits.` };
   if (field.minimum !== undefined && value < field.minimum) return { fault: `At least ${field.minimum}.` };
   if (field.maximum !== undefined && value > field.maximum) return { fault: `At most ${field.maximum}.` };
-  return { value };
+  if (field.kind === "number" || Number.isSafeInteger(value)) return { value };
+  if (!/^\s*[+-]?\d+\s*$/.test(text)) return { fault: `${text} has too many digits.` };
+  return { value: new JsonText(String(BigInt(text))) };
 }
 
 function words(field: FormField, text: string): Read {
@@ -146,7 +148,7 @@ function words(field: FormField, text: string): Read {
 
 function json(text: string): Read {
   try {
-    return { value: JSON.parse(text) };
+    return { value: new JsonText(compact(text)) };
   } catch (error) {
     return { fault: `This is no JSON: ${error instanceof Error ? error.message : error}` };
   }
