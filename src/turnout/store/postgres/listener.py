@@ -15,10 +15,14 @@ from turnout.store.postgres.pool import Connection
 
 CHANNEL = "turnout"
 INITIAL_BACKOFF, MAX_BACKOFF = 0.1, 2.0
+DELIVERY_INTERVAL = 0.01
+"""Seconds between two deliveries of topics: other processes may commit a thousand times a second, and each topic makes
+this one look at the database."""
 
 
 class Listener:
-    """Waits for notifications in a thread. Announces ``any`` when it begins, since it may have missed some."""
+    """Waits for notifications in a thread, and delivers each topic once however often it came meanwhile. Announces
+    ``any`` when it begins, since it may have missed some."""
 
     def __init__(self, connect: Callable[[], Connection], on_wake: Callable[[str], None]) -> None:
         self._connect = connect
@@ -65,3 +69,5 @@ class Listener:
                     topics[note.extra.decode()] = None
                 for topic in topics:
                     self._on_wake(topic)
+                # The first notification is delivered at once. Those that come now wait in the socket.
+                self._stopping.wait(DELIVERY_INTERVAL)
