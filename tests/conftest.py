@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.pgbouncer import NoPgBouncer, Pooled, pooled
 from tests.postgres import GivenServer, NoPostgres, server
 from turnout.authoring.workflow import _defined, defined_workflows
 from turnout.contracts.store import Store
@@ -86,6 +87,18 @@ def postgres_url(postgres_server: GivenServer, request: pytest.FixtureRequest) -
     empty = request.node.get_closest_marker("empty_database") is not None
     with postgres_server.database(empty=empty) as url:
         yield url
+
+
+@pytest.fixture
+def pooled_database(postgres_url: str) -> Iterator[Pooled]:
+    """The same database through PgBouncer in transaction mode, with fewer connections to the server than one Runner
+    opens."""
+    try:
+        with pooled(postgres_url) as found:
+            yield found
+    except NoPgBouncer as error:
+        print(error)
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

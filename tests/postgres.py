@@ -116,7 +116,7 @@ class OwnServer(GivenServer):
     def __init__(self, folder: Path | None = None) -> None:
         """``folder``: where its directory is made, if not among the other temporary files."""
         self._bin = binaries()
-        self._user = _other_user() if os.geteuid() == 0 else None
+        self._user = other_user() if os.geteuid() == 0 else None
         self._root = Path(tempfile.mkdtemp(prefix="turnout-pg-", dir=folder))
         self._in_memory = folder == MEMORY
         self._data = self._root / "data"
@@ -134,7 +134,7 @@ class OwnServer(GivenServer):
     def _started(self) -> int:
         """The port that it listens at. One that was free may be taken by others by the time that the server is up."""
         for tries_left in reversed(range(TRIES)):
-            self.port = _free_port()
+            self.port = free_port()
             try:
                 self.start()
                 break
@@ -192,14 +192,14 @@ def _memory() -> Path | None:
     return MEMORY if shutil.disk_usage(MEMORY).free >= ROOM else None
 
 
-def _other_user() -> str:
+def other_user() -> str:
     for name in ("postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name).pw_name
     raise NoPostgres("running as root, and there is no other user (postgres, nobody) to run PostgreSQL as")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -33,7 +33,8 @@ TurnoutError
 │   ├── StoreUnreachable       the call can be retried
 │   ├── DatabaseNotFound       a database opened for reading does not exist or has no tables of Turnout
 │   ├── StoreUnusable          an operator has to repair it: schema_missing, tables_missing, database_missing,
-│   │                          access_denied, no_privilege, wrong_encoding, store_damaged
+│   │                          access_denied, no_privilege, wrong_encoding, no_direct_database,
+│   │                          other_direct_database, store_damaged
 │   ├── StoreReadOnly
 │   ├── StoreFull
 │   ├── StoreRejected          the database refused the data

@@ -109,7 +109,7 @@ def test_with_json_the_error_is_json(project: Project) -> None:
     ("text", "code", "said"),
     [
         ("database = ", "malformed_toml", "is not TOML"),
-        ("databse = 'x'", "unknown_setting", "did you mean 'database'?"),
+        ("databse = 'x'", "unknown_setting", "did you mean 'database' or 'direct_database'?"),
         ("[executors.a]\nuse = 'thred'", "bad_executor", "did you mean 'thread'?"),
         (
             "[[routing.rules]]\npattern = '**'\nexecutor = 'nowhere'",

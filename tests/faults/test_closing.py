@@ -6,12 +6,13 @@ import contextlib
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.faults.children import eventually
 from turnout.errors import StoreUnreachable
-from turnout.store.postgres import Listener
+from turnout.store.postgres.listener import Listener
 from turnout.store.sqlite.connection import SqliteDatabase
 
 
@@ -38,11 +39,10 @@ def test_closing_a_store_while_a_thread_begins_its_first_write_does_not_hang(tmp
 
 
 def test_a_listener_that_has_lost_its_server_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Away:
-        def connect(self) -> None:
-            raise StoreUnreachable("the server is away")
+    def away() -> Any:
+        raise StoreUnreachable("the server is away")
 
-    listener = Listener(Away(), lambda topic: None)  # type: ignore[arg-type]
+    listener = Listener(away, lambda topic: None)
     write = os.write
 
     def write_slowly(pipe: int, data: bytes) -> int:

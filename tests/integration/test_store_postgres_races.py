@@ -350,6 +350,7 @@ def restarted(server: OwnServer) -> Iterator[None]:
 def everything_works(store: PostgresStore, name: str) -> None:
     """Each method once, on connections that may have died."""
     calls: list[Callable[[], object]] = []
+    store.put_workflow("v1", WORKFLOW, "{}")
     store.start_session(Session(id=name, workflows=(WORKFLOW,)), lease=15)
     write, keyed, polled = new_run(owner=name), new_run(owner=None), offered()
     polled.owner = name
@@ -391,7 +392,6 @@ def test_every_method_works_again_after_the_server_was_restarted(
     store = connect(postgres_url)
     assert isinstance(store, PostgresStore)
     store.open()
-    store.put_workflow("v1", WORKFLOW, "{}")
     woken: list[str] = []
     heard = threading.Event()
     stop = store.listen(lambda topic: (woken.append(topic), heard.set()))

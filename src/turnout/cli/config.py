@@ -79,15 +79,17 @@ def check_config(config: Config) -> list[str]:
 
 
 def _check_database(config: Config) -> None:
-    """Raises InvalidSetting if the configured database URL cannot be read. Does not connect."""
+    """Raises InvalidSetting if the configured database URLs cannot be read. Does not connect."""
+    from turnout.runner.settings import url_in
     from turnout.store import connect
 
-    entry = config.entries.get(("database",))
-    if entry is None or not entry.value:
-        return
-    try:
-        connect(entry.value, create=False).close()
-    except InvalidSetting as error:
-        raise InvalidSetting(
-            f"{entry.origin}: {config.spelled('database')}: {error.message}", code=error.code, key="database"
-        ) from error
+    for key in ("database", "direct_database"):
+        entry = config.entries.get((key,))
+        if entry is None or not entry.value:
+            continue
+        try:
+            connect(url_in(config), direct_url=None if key == "database" else entry.value, create=False).close()
+        except InvalidSetting as error:
+            raise InvalidSetting(
+                f"{entry.origin}: {config.spelled(key)}: {error.message}", code=error.code, key=key
+            ) from error

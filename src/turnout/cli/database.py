@@ -14,7 +14,7 @@ from turnout.model.driver import Driver
 from turnout.model.health import Orchestrator
 from turnout.runner.live_sessions import live_orchestrators
 from turnout.runner.open_runs import NO_RUNS, NONE_OPEN, OpenCounts, OpenRuns, drivers_of, open_counts, open_runs
-from turnout.runner.settings import configuration, database_url
+from turnout.runner.settings import configuration, database_url, direct_database_url
 from turnout.store import connect
 
 DEFAULT_FOLDER = ".turnout"
@@ -28,7 +28,7 @@ MAX_RUNS_CHECKED = 1_000
 def open_store(database: str | None) -> Iterator[Store]:
     """Yields the open store. Raises DatabaseNotFound if the database does not exist."""
     url = database_url(database)
-    store = connect(url, create=False)
+    store = connect(url, direct_url=direct_database_url(database), create=False)
     try:
         try:
             store.open()

@@ -128,13 +128,13 @@ def _routing(config: Config) -> Iterator[Check]:
 
 def _database(database: str | None) -> Iterator[Check]:
     from turnout.cli.database import FOLDER_HINT, missing_folder
-    from turnout.runner.settings import configuration, database_url
+    from turnout.runner.settings import configuration, database_url, direct_database_url
     from turnout.store import connect
     from turnout.store.database import shown_url
 
     try:
         url = database_url(database)
-        store = connect(url, create=False)
+        store = connect(url, direct_url=direct_database_url(database), create=False)
     except TurnoutError as error:
         yield Check("database", Grade.BAD, error.message)
         return

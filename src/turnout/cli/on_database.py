@@ -32,7 +32,7 @@ from turnout.runner.open_runs import drivers_of
 from turnout.runner.run_reader import find_run
 from turnout.runner.schedule_commands import Backfilled, Fired, await_start, backfill, fire, pause, resume
 from turnout.runner.schedule_views import NextFire, ScheduleView, all_schedules, next_fires, past_decisions
-from turnout.runner.settings import database_url
+from turnout.runner.settings import database_url, direct_database_url
 from turnout.runner.stored_values import read_output
 from turnout.runner.triggers import TriggerVerb, change_trigger
 from turnout.runner.views import RunView, attempts_of, run_view
@@ -283,7 +283,7 @@ def _store(database: str | None) -> Iterator[Store]:
     """Yields the store; a database that does not exist yet is made, as the server would make it."""
     url = database_url(database)
     check_folder(url)
-    store = connect(url)
+    store = connect(url, direct_url=direct_database_url(database))
     try:
         store.open()
         yield store

@@ -60,6 +60,8 @@ class General(Settings, frozen=True, kw_only=True):
 
     database: str | None = None
     """The URL of the database; by default the SQLite file ``.turnout/turnout.db`` of the project."""
+    direct_database: str | None = None
+    """The URL of the same database without the pooler, where ``database`` names a pooler in transaction mode."""
     tenant: str = DEFAULT_TENANT
     """The first part of the full names of workflows."""
     workflows: tuple[str, ...] = ()

@@ -72,7 +72,12 @@ class Core:
         self.registry = registry_of(workflows, config.tenant, config.task_defaults)
         self.dispatcher = self._make_dispatcher(config) if config.dispatcher else None
         self.workers = self._workers_executor()
-        self.store = connect(self.url, lanes=config.settings.lanes, connections=config.settings.connections)
+        self.store = connect(
+            self.url,
+            direct_url=config.direct_database_url,
+            lanes=config.settings.lanes,
+            connections=config.settings.connections,
+        )
         self.definitions = self._make_definitions(config.definitions, workflows or ())
         self.routing = self._make_routing()
         self.loop = EngineLoop()

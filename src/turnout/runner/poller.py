@@ -18,6 +18,7 @@ from turnout.orchestration.upkeep.log_writer import LogWriter
 from turnout.runner.composition import registry_of
 from turnout.runner.settings import configuration
 from turnout.runner.settings import database_url as default_url
+from turnout.runner.settings import direct_database_url as default_direct_url
 from turnout.runtime.capture import capture
 from turnout.runtime.log_buffer import LogSettings
 from turnout.store import connect
@@ -47,6 +48,7 @@ class Poller:
         self,
         database_url: str | None = None,
         *,
+        direct_database_url: str | None = None,
         workflows: Iterable[Workflow[..., Any]] | None = None,
         keys: Iterable[str] = ("polling",),
         executor: ThreadExecutor | None = None,
@@ -58,7 +60,9 @@ class Poller:
         logs = logs or LogSettings()
         logs.check("logs")
         registry = registry_of(workflows, tenant)
-        self._store = connect(default_url(database_url))
+        self._store = connect(
+            default_url(database_url), direct_url=direct_database_url or default_direct_url(database_url)
+        )
         self._store.open()
         self._log_writer = LogWriter(self._store, logs) if logs.capture else None
         self._executor = PollingExecutor(

@@ -213,6 +213,7 @@ class Runner(Submitting):
         self,
         database_url: str | None = None,
         *,
+        direct_database_url: str | None = None,
         routing: RoutingConfig | None = None,
         executors: Mapping[str, TaskExecutor] | None = None,
         workflows: Iterable[Workflow[..., Any]] | None = None,
@@ -240,6 +241,7 @@ class Runner(Submitting):
             runner_config(
                 config,
                 database_url=database_url,
+                direct_database_url=direct_database_url,
                 routing=routing,
                 executors=executors,
                 workflows=workflows,

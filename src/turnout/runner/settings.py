@@ -44,6 +44,8 @@ class RunnerConfig(msgspec.Struct, kw_only=True):
     """Everything that a Runner is made of."""
 
     database_url: str
+    direct_database_url: str | None = None
+    """The same database without the pooler, where the URL is that of a pooler in transaction mode."""
     routing: RoutingConfig | None = None
     rules_origin: str | None = None
     """The file or variable that the rules come from; None: the program gave them."""
@@ -128,6 +130,7 @@ def runner_config(config: ConfigSource = True, **arguments: Any) -> RunnerConfig
         "source": found,
         "warnings": found.warnings,
         "database_url": url_in(found),
+        "direct_database_url": direct_url_in(found, given.get("database_url")),
         "routing": found.routing,
         "routing_given": "routing" in given,
         "rules_origin": None if "routing" in given or RULES not in found.entries else found.entries[RULES].origin,
@@ -218,9 +221,19 @@ def url_in(config: Config) -> str:
     return config.get("database") or f"sqlite:///{config.root / '.turnout' / 'turnout.db'}"
 
 
+def direct_url_in(config: Config, given: str | None = None) -> str | None:
+    """Returns the configured direct URL of this database; None for a database that is not the configured one."""
+    return config.get("direct_database") if not given or given == url_in(config) else None
+
+
 def database_url(given: str | None = None) -> str:
     """Returns the given URL, else the configured one."""
     return given or url_in(configuration())
+
+
+def direct_database_url(given: str | None = None) -> str | None:
+    """Returns the configured direct URL of the given database, or of the configured one."""
+    return direct_url_in(configuration(), given)
 
 
 BUILT_IN = {

@@ -13,7 +13,7 @@ from turnout.model.limits import LimitSize
 from turnout.model.resources import Resources
 from turnout.runner.config import read_config
 from turnout.runner.config_schema import FIELDS, dotted, snake
-from turnout.runner.settings import runner_config, url_in
+from turnout.runner.settings import direct_url_in, runner_config, url_in
 
 FULL = """
 database = "sqlite:///data/turnout.db"
@@ -51,6 +51,17 @@ crashes = 5
 def write(folder: Path, text: str, name: str = "turnout.toml") -> Path:
     (folder / name).write_text(text)
     return folder
+
+
+def test_the_direct_url_goes_with_the_configured_database_only(tmp_path: Path) -> None:
+    pooler, server = "postgresql://ada@pooler:6432/flows", "postgresql://ada@db/flows"
+    config = read_config(tmp_path, {"TURNOUT_DATABASE": pooler, "TURNOUT_DIRECT_DATABASE": server})
+    for chosen in (None, "", pooler):
+        assert direct_url_in(config, chosen) == server
+    assert direct_url_in(config, "sqlite:///other.db") is None
+    assert runner_config(config).direct_database_url == server
+    assert runner_config(config, database_url="sqlite:///other.db").direct_database_url is None
+    assert runner_config(config, database_url=server, direct_database_url=pooler).direct_database_url == pooler
 
 
 def test_the_variable_of_dagu_sets_the_mode_with_a_warning_and_that_of_turnout_prevails(tmp_path: Path) -> None:
@@ -154,7 +165,7 @@ def test_a_file_can_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
-        ("databse = 'x'", "unknown_setting", "turnout.toml: there is no setting 'databse': did you mean 'database'?"),
+        ("databse = 'x'", "unknown_setting", "no setting 'databse': did you mean 'database' or 'direct_database'?"),
         ("[orchestration]\nleese = 1", "unknown_setting", "'orchestration.leese': did you mean 'lease' or 'lanes'?"),
         ("[limits.db]\nat_mots = 1", "unknown_setting", "'limits.db.at_mots': did you mean 'at_most'?"),
         ("[limits.db]\nat_most = 0", "bad_setting", "limits.db.at_most"),

@@ -104,7 +104,7 @@ def test_what_says_nothing_configures_nothing(tmp_path: Path, text: str) -> None
         ("just text\n", "bad_setting", "it is one str; write keys and values"),
         ("tenant:\n", "bad_setting", "turnout.yaml: tenant is empty; write text"),
         ("tenant: on\norchestration: 3\n", "bad_setting", "orchestration is 3; it is a table with keys of its own"),
-        ("databse: x\n", "unknown_setting", "turnout.yaml: there is no setting 'databse': did you mean 'database'?"),
+        ("databse: x\n", "unknown_setting", "no setting 'databse': did you mean 'database' or 'direct_database'?"),
         ("defaultExecutionMode: local\ndefault_execution_mode: local\n", "bad_setting",
          "turnout.yaml: default_execution_mode is given twice, in two spellings"),
         ("orchestration:\n  retention:\n    states: [gone]\n", "bad_setting",

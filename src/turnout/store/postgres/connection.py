@@ -9,11 +9,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
-from psycopg.types.string import TextLoader
 
-from turnout.errors import InvalidSetting, StoreUnreachable
+from turnout.errors import StoreError, StoreUnreachable
 from turnout.store.database import Execute, Rows
+from turnout.store.postgres.connector import Connector
 from turnout.store.postgres.errors import translated
 from turnout.store.postgres.pool import Connection, ConnectionPool
 from turnout.store.postgres.settings import PostgresSettings
@@ -21,6 +20,7 @@ from turnout.store.queries import Dialect, load_blocks
 
 Cursor: TypeAlias = psycopg.RawCursor[tuple[Any, ...]]
 
+LEASE = "lease"
 _NAMED = re.compile(r"%\((\w+)\)s")
 
 
@@ -58,9 +58,8 @@ class PostgresDatabase:
 
     dialect: Dialect = "postgres"
 
-    def __init__(self, url: str, settings: PostgresSettings) -> None:
-        self._given = _parsed(url)
-        self._settings = settings
+    def __init__(self, url: str, settings: PostgresSettings, direct_url: str | None = None) -> None:
+        self._connector = Connector(url, direct_url, settings)
         blocks = load_blocks("postgres")
         # Few writes need all parts, and every part of a statement costs time, also if it finds no rows.
         answering = blocks["update_batch"].replace("/*answers*/", blocks["answers"])
@@ -88,7 +87,7 @@ class PostgresDatabase:
             if connection is not None:
                 connection.close()
             breaks = self.pool.breaks
-            connection = self.connect()
+            connection = self._for_lease() if role == LEASE else self.connect()
             mine[role] = connection, breaks
             with self._guard:
                 for key in [key for key in self._own if not key[0].is_alive()]:
@@ -97,16 +96,32 @@ class PostgresDatabase:
         return connection
 
     def connect(self) -> Connection:
-        """Returns a new connection with the timeouts and planner settings."""
+        """Returns a new connection for transactions."""
+        self._check_open()
+        return self._connector.connect()
+
+    def session(self) -> Connection:
+        """Returns a new connection that keeps its session, which one through a pooler may not."""
+        self._check_open()
+        return self._connector.session()
+
+    def _for_lease(self) -> Connection:
+        """Returns a connection past the pooler, in which others may queue; one through it if there is no other way."""
+        try:
+            return self.session()
+        except StoreError:
+            if not self.pooled:
+                raise
+            return self.connect()
+
+    def _check_open(self) -> None:
         if self._closed:
             raise StoreUnreachable("the store is closed")
-        given = self._given
-        with translated():
-            options = f"{given.get('options') or ''} {self._settings.options()}".strip()
-            arguments: dict[str, Any] = {**self._settings.connection(), **given, "options": options}
-            connection = psycopg.connect(autocommit=True, prepare_threshold=0, **arguments)
-            connection.adapters.register_loader("uuid", TextLoader)
-            return connection
+
+    @property
+    def pooled(self) -> bool:
+        """True if connections lead through a pooler in transaction mode."""
+        return self._connector.pooled
 
     def close(self) -> None:
         self._closed = True
@@ -166,29 +181,39 @@ class PostgresDatabase:
 
     def write_apart(self, block: str, **params: Any) -> Rows:
         with translated():
-            connection = self.own("lease")
+            connection = self.own(LEASE)
             try:
                 return self._run(connection, block, params)
             except psycopg.OperationalError:
                 # The connection broke while it was idle. Statements that are written this way may be written twice.
                 if not (connection.broken or connection.closed):
                     raise
-                return self._run(self.own("lease"), block, params)
+                return self._run(self.own(LEASE), block, params)
 
     @contextmanager
     def transaction_apart(self) -> Iterator[Execute]:
         with translated(), ExitStack() as stack:
-            connection = self.own("lease")
+            connection = self.own(LEASE)
             try:
                 stack.enter_context(connection.transaction())
             except psycopg.OperationalError:
-                connection = self.own("lease")
+                connection = self.own(LEASE)
                 stack.enter_context(connection.transaction())
             yield lambda block, **params: self._run(connection, block, params)
 
     def _run(self, connection: Connection, block: str, params: dict[str, Any]) -> Rows:
-        cursor = self.execute(connection, block, params)
-        return cursor.fetchall() if cursor.description else []
+        if not self.pooled:
+            return _rows(self.execute(connection, block, params))
+        # What a pipeline sends is one transaction, and one round trip.
+        with connection.pipeline():
+            self.apply_settings(connection)
+            cursor = self.execute(connection, block, params)
+        return _rows(cursor)
+
+    def apply_settings(self, connection: Connection) -> None:
+        """Sends the settings for the current transaction, where the connection does not keep them."""
+        if self._connector.settings_of_transaction is not None:
+            connection.execute(self._connector.settings_of_transaction)
 
     def execute(self, connection: Connection, block: str, params: dict[str, Any]) -> Cursor:
         """Returns the block's cursor, not fetched yet."""
@@ -196,13 +221,5 @@ class PostgresDatabase:
         return psycopg.RawCursor(connection).execute(statement.text, statement.values(params))
 
 
-def _parsed(url: str) -> dict[str, Any]:
-    try:
-        return dict(conninfo_to_dict(url))
-    except psycopg.ProgrammingError:
-        # libpq quotes the part that it cannot parse, which may be half of the password.
-        raise InvalidSetting(
-            "the PostgreSQL URL cannot be read: write postgresql://user:password@host:5432/database, "
-            "with special characters in the password as %XX",
-            code="bad_database_url",
-        ) from None
+def _rows(cursor: Cursor) -> Rows:
+    return cursor.fetchall() if cursor.description else []

@@ -30,6 +30,9 @@ _PRIVILEGE = (
     "the user of the URL needs CONNECT on the database, and USAGE and CREATE on the schema or to own its tables"
 )
 
+DIRECT = "set direct_database (TURNOUT_DIRECT_DATABASE) to the URL of the server itself"
+NO_DIRECT_DATABASE = "no_direct_database"
+
 _UNUSABLE: tuple[tuple[type[psycopg.Error], str, str], ...] = (
     (pg.InvalidSchemaName, "schema_missing", _SCHEMA),
     (pg.UndefinedTable, "tables_missing", _TABLES),
@@ -48,6 +51,10 @@ _TURNED_DOWN: tuple[tuple[str, str, str], ...] = (
     (r"no password supplied", "access_denied", _ACCESS),
     (r"no pg_hba\.conf entry", "access_denied", _ACCESS),
     (r"permission denied for", "no_privilege", _PRIVILEGE),
+    # PgBouncer, and Amazon's RDS Proxy.
+    (r"unsupported startup parameter", NO_DIRECT_DATABASE, f"it is a pooler: {DIRECT}"),
+    (r"command-line options", NO_DIRECT_DATABASE, f"it is a pooler: {DIRECT}"),
+    (r"no such database", "database_missing", _DATABASE),
 )
 
 

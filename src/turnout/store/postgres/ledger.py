@@ -80,6 +80,7 @@ class PostgresLedger:
             return [self._database.statement(statements[0].block, statements[0].params)]
         with self._database.for_ledger() as connection:
             with translated(), connection.pipeline(), connection.transaction():
+                self._database.apply_settings(connection)
                 cursors = [self._database.execute(connection, each.block, each.params) for each in statements]
             return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 

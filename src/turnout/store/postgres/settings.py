@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from turnout.model.setting_types import Count, Natural, Seconds, Settings
 
+PLAN_CACHE_MODE, GENERIC_PLANS = "plan_cache_mode", "force_generic_plan"
+"""A parameter whose value shows whether the server got those of Turnout."""
+
 
 class PostgresSettings(Settings, frozen=True, kw_only=True):
     """Timeouts and numbers of connections."""
@@ -40,8 +43,8 @@ class PostgresSettings(Settings, frozen=True, kw_only=True):
             "client_encoding": "utf8",
         }
 
-    def options(self) -> str:
-        """Returns the options that the server gets at the start of each connection.
+    def parameters(self) -> dict[str, object]:
+        """Returns the parameters of the server under which every statement runs.
 
         The planner knows nothing of the rows inside a JSON parameter, and on a young table without statistics it would
         cache a plan that scans it whole. Every join here goes from a small set to a key, so only that is allowed.
@@ -49,7 +52,7 @@ class PostgresSettings(Settings, frozen=True, kw_only=True):
         A statement of a commit has one plan whatever its arrays hold: to make it anew each time took twice as long as
         to execute it for one run.
         """
-        values = {
+        return {
             "statement_timeout": self.statement_timeout_ms,
             "lock_timeout": self.lock_timeout_ms,
             "idle_in_transaction_session_timeout": self.idle_in_transaction_ms,
@@ -59,7 +62,16 @@ class PostgresSettings(Settings, frozen=True, kw_only=True):
             "enable_mergejoin": "off",
             "max_parallel_workers_per_gather": 0,
             "jit": "off",
-            "plan_cache_mode": "force_generic_plan",
+            PLAN_CACHE_MODE: GENERIC_PLANS,
             "work_mem": "16MB",
         }
-        return " ".join(f"-c {name}={value}" for name, value in values.items())
+
+    def options(self) -> str:
+        """Returns the parameters as options at the start of a connection."""
+        return " ".join(f"-c {name}={value}" for name, value in self.parameters().items())
+
+    def for_transaction(self) -> bytes:
+        """Returns the statement that sets the parameters until the end of its transaction, and for no other client of
+        a pooler."""
+        calls = (f"set_config('{name}', '{value}', true)" for name, value in self.parameters().items())
+        return f"select {', '.join(calls)}".encode()
