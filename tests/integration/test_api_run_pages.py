@@ -14,6 +14,7 @@ from tests.kit.api_flows import FLOWS, GATE
 from tests.kit.event_stream import events
 from tests.kit.waiting import until
 from turnout import TaskInfo, task, workflow
+from turnout.authoring.yaml.compiler import compile_file
 
 RUNS = "/api/v1/runs"
 
@@ -30,12 +31,25 @@ def counting(n: int) -> int:
     return count(n)
 
 
+MASKED = """
+name: masked
+secrets: [{name: TOKEN, provider: env, key: API_TEST_SECRET}]
+steps:
+  - {name: leak, command: 'echo "t=$TOKEN"', output: SHOWN}
+  - {name: use, command: 'test -n "${SHOWN}" && test -n "$TOKEN"', depends: leak}
+"""
+
+
 @pytest.fixture(scope="module")
 def api() -> Iterator[RunningApi]:
     GATE.clear()
-    with running_api(workflows=(*FLOWS, counting)) as running:
+    patch = pytest.MonkeyPatch()
+    patch.setenv("API_TEST_SECRET", "p4ssword-of-the-test")
+    masked = compile_file(MASKED, name="masked").workflows
+    with running_api(workflows=(*FLOWS, counting, *masked)) as running:
         yield running
         GATE.set()
+    patch.undo()
 
 
 def started(api: RunningApi, workflow: str, wait: float = 20, **input: Any) -> str:
@@ -138,6 +152,44 @@ def test_a_large_output_is_left_out_and_read_in_parts(api: RunningApi) -> None:
     assert items["output"] == list(range(1, 41)) and items["output_bytes"] > 40
     assert viewer.get(f"{RUNS}/{run}/tasks/add/output").json() == list(range(1, 41))
     assert viewer.get(f"{RUNS}/{run}/output").json() == list(range(1, 41))
+
+
+def test_an_item_of_a_mapped_task_has_its_own_input(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "mapped", n=40)
+    path = f"{RUNS}/{run}/tasks"
+    item = viewer.get(f"{path}/add[7]/input")
+    assert item.json() == {"args": [7]} and item.headers["accept-ranges"] == "bytes"
+    whole = viewer.get(f"{path}/add/input")
+    assert whole.json() == {"args": [list(range(40))]}
+    assert viewer.get(f"{path}/spread/input").json() == {"args": [40]}
+    part = viewer.get(f"{path}/add/input", headers={"Range": "bytes=0-9"})
+    assert (part.status_code, part.text) == (206, whole.text[:10])
+    kept = viewer.get(f"{path}/add[7]/input", params={"download": True})
+    assert kept.headers["content-disposition"] == f'attachment; filename="{run}-add_7_-input.json"'
+    assert problem(viewer.get(f"{path}/add[40]/input")) == (404, "unknown_task")
+    assert problem(api.client().get(f"{path}/add/input")) == (401, "no_token")
+
+
+def test_a_task_has_its_input_once_it_is_ready(api: RunningApi) -> None:
+    GATE.clear()
+    viewer, run = api.client("viewer"), started(api, "hold", wait=0, n=4)
+    path = f"{RUNS}/{run}/tasks"
+    until(lambda: viewer.get(f"{path}/wait_for_gate").json()["state"] == "running")
+    assert viewer.get(f"{path}/wait_for_gate/input").json() == {"args": [4]}
+    assert problem(viewer.get(f"{path}/add/input")) == (409, "no_input")
+    GATE.set()
+    until(lambda: viewer.get(f"{RUNS}/{run}").json()["state"] == "completed")
+    assert viewer.get(f"{path}/add/input").json() == {"args": [4]}
+    failed = started(api, "checked", n=-5)
+    assert viewer.get(f"{RUNS}/{failed}/tasks/check/input").json() == {"args": [-4]}
+    GATE.clear()
+
+
+def test_the_input_of_a_step_has_no_secrets(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "masked")
+    assert viewer.get(f"{RUNS}/{run}").json()["state"] == "completed"
+    found = viewer.get(f"{RUNS}/{run}/tasks/use/input")
+    assert "t=*******" in found.text and "p4ssword" not in found.text
 
 
 def test_a_task_that_runs_tells_its_progress(api: RunningApi) -> None:

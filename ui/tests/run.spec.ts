@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FLOWS, TurnoutServer } from "./support/server.ts";
-import { expect, expectAccessible, picture, signIn, test } from "./support/test.ts";
+import { expect, expectAccessible, picture, pictures, signIn, test } from "./support/test.ts";
 
 const runs: Record<string, string> = {};
 
@@ -109,7 +109,11 @@ test("a mapped task is one node with counts, and its items are rows by state", a
   await page.getByLabel("Filter tasks").fill("price[3]");
   await expect(table.getByRole("button", { name: "price[3]" })).toBeVisible();
   await table.getByRole("button", { name: "price[3]" }).click();
-  await expect(page.getByRole("complementary", { name: "price[3]" })).toContainText("order 3 has no price");
+  const panel = page.getByRole("complementary", { name: "price[3]" });
+  await expect(panel).toContainText("order 3 has no price");
+  await panel.getByRole("button", { name: /^price\[3\] what it is called with/ }).click();
+  await expect(panel.getByRole("region", { name: "Input of price[3]" })).toContainText(/"args": \[\s*3\s*\]/);
+  await pictures(page, "run-item-input");
 });
 
 test("what a log and an output contain is text, with colours only", async ({ page }) => {

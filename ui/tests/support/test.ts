@@ -103,4 +103,12 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `screenshots/${name}.png` });
 }
 
+/** Keeps a picture of the page in each theme. */
+export async function pictures(page: Page, name: string): Promise<void> {
+  for (const theme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    await picture(page, `${name}-${theme}`);
+  }
+}
+
 export { expect };

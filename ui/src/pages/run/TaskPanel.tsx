@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { runGraphQuery, runTaskQuery } from "@/api/queries";
-import { taskOutputPath } from "@/api/values";
+import { taskInputPath, taskOutputPath } from "@/api/values";
 import {
   Badge,
   Button,
@@ -22,6 +22,7 @@ import { ENDED, stateOfOutcome } from "@/lib/states";
 import { LogView } from "./LogView";
 import { RerunDialog } from "./RerunDialog";
 import { ProgressBar } from "./TasksTab";
+import { hasInput } from "./taskInput";
 import { progressOf } from "./tasks";
 import { RunInput } from "./ValuesTab";
 import { ForeignText, ValueView } from "./ValueView";
@@ -195,6 +196,11 @@ function Details({ run, task, onSelect, onView }: DetailsProps) {
           <p className="text-ink-2">
             Item {task.index} of the list that <span className="foreign">{own}</span> is mapped over.
           </p>
+        )}
+        {hasInput(task) && (
+          <Disclosure title={task.name} about="what it is called with">
+            <ValueView path={taskInputPath(run.id, task.name)} label={`Input of ${task.name}`} />
+          </Disclosure>
         )}
         {before.map((each) => (
           <Disclosure key={each} title={each} about="its result">
