@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.kit.api import RunningApi, running_api
-from tests.kit.api_flows import FLOWS, GATE
+from tests.kit.api_flows import FLOWS, GATE, spread, twice
 from tests.kit.event_stream import events
 from tests.kit.waiting import until
 from turnout import TaskInfo, task, workflow
@@ -31,6 +31,11 @@ def counting(n: int) -> int:
     return count(n)
 
 
+@workflow
+def families(n: int) -> list[Any]:
+    return twice.map(spread(n))
+
+
 MASKED = """
 name: masked
 secrets: [{name: TOKEN, provider: env, key: API_TEST_SECRET}]
@@ -46,7 +51,7 @@ def api() -> Iterator[RunningApi]:
     patch = pytest.MonkeyPatch()
     patch.setenv("API_TEST_SECRET", "p4ssword-of-the-test")
     masked = compile_file(MASKED, name="masked").workflows
-    with running_api(workflows=(*FLOWS, counting, *masked)) as running:
+    with running_api(workflows=(*FLOWS, counting, families, *masked)) as running:
         yield running
         GATE.set()
     patch.undo()
@@ -81,6 +86,22 @@ def test_a_task_that_starts_a_child_run_names_it(api: RunningApi) -> None:
     (node,) = viewer.get(f"{RUNS}/{run}/graph").json()["nodes"]
     assert node["child_run"] == child["id"]
     assert viewer.get(f"{RUNS}/{run}/tasks/{node['name']}").json()["child_run"] == child["id"]
+
+
+def test_each_item_of_a_mapped_task_names_its_own_child_run(api: RunningApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    viewer, run = api.client("viewer"), started(api, "families", n=3)
+    children = {child["id"] for child in viewer.get(f"{RUNS}/{run}/children").json()["runs"]}
+
+    def refused(run_id: str) -> None:
+        raise AssertionError("all children of the run are read for one of them")
+
+    monkeypatch.setattr(api.core.store, "children", refused)
+    found = [viewer.get(f"{RUNS}/{run}/tasks/twice[{index}]").json()["child_run"] for index in range(3)]
+    assert len(children) == 3 and set(found) == children
+    assert viewer.get(f"{RUNS}/{found[2]}/input").json()["input"]["n"] == 2
+    node = viewer.get(f"{RUNS}/{run}/graph").json()["nodes"][1]
+    assert (node["kind"], node["items"]) == ("workflow", {"completed": 3}) and "child_run" not in node
+    assert "child_run" not in viewer.get(f"{RUNS}/{run}/tasks/twice").json()
 
 
 def test_the_timeline_has_every_attempt_and_the_critical_path(api: RunningApi) -> None:

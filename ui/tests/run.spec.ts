@@ -100,6 +100,22 @@ test("a run inside of a task opens in place", async ({ page }) => {
   await expect(page).not.toHaveURL(new RegExp(runs.bundle ?? ""));
 });
 
+test("the run of each item of a mapped task opens in place", async ({ page, server }) => {
+  const id = await server.run("bundles", {}, true);
+  await page.goto(`/runs/${id}`);
+  await page.getByRole("button", { name: "Open the run of fulfil here" }).click();
+  await expect(page.getByText("[1] of 3")).toBeVisible();
+  await expect(page.getByRole("button", { name: /^charge.*failed/ })).toBeVisible();
+  await expectAccessible(page);
+  await pictures(page, "run-item-child");
+  await page.getByRole("button", { name: "Next item" }).click();
+  await expect(page.getByRole("button", { name: /^ship.*completed/ })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Next item" })).toBeDisabled();
+  await page.getByRole("button", { name: /^charge/ }).click();
+  await expect(page).toHaveURL(/task=charge/);
+  await expect(page.getByRole("button", { name: /^Input .*"order":"D-2"/ })).toBeVisible();
+});
+
 test("a mapped task is one node with counts, and its items are rows by state", async ({ page }) => {
   await page.goto(`/runs/${runs.mapped}`);
   await expect(page.getByRole("button", { name: /^price.*11.*completed/ })).toBeVisible();

@@ -2467,7 +2467,7 @@ export interface components {
         GraphNode: {
             /** @default 0 */
             attempt?: number;
-            /** @description Of a task that starts a child run: the newest of them. */
+            /** @description Of a task that starts a child run: the newest of them. The items of a mapped task have one each. */
             child_run?: string | null;
             /**
              * @description Its place in a picture in which tasks are in a column to the right of their dependencies.
@@ -3719,7 +3719,7 @@ export interface components {
              * @default 0
              */
             begun?: number;
-            /** @description The newest child run that it has started. */
+            /** @description The newest child run that it has started; the items of a mapped task have one each. */
             child_run?: string | null;
             /** @description Why that executor. */
             decision?: string | null;

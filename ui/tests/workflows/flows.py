@@ -129,6 +129,23 @@ def bundle(order: str = "C-1") -> str:
 
 
 @task
+def baskets(count: int) -> list[str]:
+    return [f"D-{number}" for number in range(count)]
+
+
+@task
+def declines(orders: list[str]) -> list[bool]:
+    return [order == "D-1" for order in orders]
+
+
+@workflow
+def bundles(count: int = 3) -> list[str]:
+    """Runs another workflow for every item of a list; that of one item fails."""
+    orders = baskets(count)
+    return fulfil.map(orders, declines(orders))
+
+
+@task
 async def nap(seconds: float) -> float:
     await asyncio.sleep(seconds)
     return seconds
