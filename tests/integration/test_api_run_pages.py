@@ -31,6 +31,18 @@ def counting(n: int) -> int:
     return count(n)
 
 
+@task(retries=2)
+def third_time(n: int, info: TaskInfo) -> int:
+    if info.attempt < 3:
+        raise TimeoutError("not yet")
+    return n
+
+
+@workflow
+def stubborn(n: int = 1) -> int:
+    return third_time(n)
+
+
 @workflow
 def families(n: int) -> list[Any]:
     return twice.map(spread(n))
@@ -51,7 +63,7 @@ def api() -> Iterator[RunningApi]:
     patch = pytest.MonkeyPatch()
     patch.setenv("API_TEST_SECRET", "p4ssword-of-the-test")
     masked = compile_file(MASKED, name="masked").workflows
-    with running_api(workflows=(*FLOWS, counting, families, *masked)) as running:
+    with running_api(workflows=(*FLOWS, counting, families, stubborn, *masked)) as running:
         yield running
         GATE.set()
     patch.undo()
@@ -115,6 +127,18 @@ def test_the_timeline_has_every_attempt_and_the_critical_path(api: RunningApi) -
     assert attempt["outcome"] == "completed"
     assert first["ready_at"] <= attempt["began_at"] <= attempt["ended_at"] <= timeline["at"]
     assert attempt["started_at"] == first["started_at"]
+
+
+def test_every_attempt_has_its_queue_time_apart_from_its_run_time(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "stubborn")
+    (task,) = viewer.get(f"{RUNS}/{run}/timeline").json()["tasks"]
+    assert [attempt["outcome"] for attempt in task["attempts"]] == ["retry", "retry", "completed"]
+    for attempt in task["attempts"]:
+        assert attempt["began_at"] <= attempt["started_at"] <= attempt["ended_at"]
+    begins = [attempt["started_at"] for attempt in task["attempts"]]
+    assert begins == sorted(set(begins)) and begins[2] == task["started_at"]
+    detail = viewer.get(f"{RUNS}/{run}/tasks/third_time").json()
+    assert [attempt["started_at"] for attempt in detail["attempts"]] == begins
 
 
 def test_the_items_of_a_mapped_task_have_a_timeline_of_their_own(api: RunningApi) -> None:

@@ -53,6 +53,17 @@ test("the timeline has a bar for every attempt, and zooms", async ({ page }) => 
   await expect(page.getByRole("button", { name: "Zoom out" })).toBeDisabled();
 });
 
+test("each attempt of a retried task has its queue time apart from its run time", async ({ page, server }) => {
+  const id = await server.run("insistent", {}, true);
+  await page.goto(`/runs/${id}?tab=timeline`);
+  const row = page.getByRole("list", { name: "Timeline" }).getByRole("listitem").filter({ hasText: /^dial/ });
+  for (const attempt of [1, 2, 3]) {
+    await expect(row.getByTitle(new RegExp(`^attempt ${attempt}, on its way to default`))).toHaveCount(1);
+    await expect(row.getByTitle(new RegExp(`^attempt ${attempt}, at default, `))).toHaveCount(1);
+  }
+  await pictures(page, "run-timeline-retries");
+});
+
 test("a log is wrapped or not, and downloaded with all of its lines", async ({ page, server }) => {
   const id = await server.run("chatty", { lines: 1_200 }, true);
   await page.goto(`/runs/${id}?task=shout&view=logs`);

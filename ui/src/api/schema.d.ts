@@ -1851,6 +1851,8 @@ export interface components {
             /** @description `completed`, `failed`, `lost`, `returned`, …; None: it runs. */
             outcome?: string | null;
             reason?: string | null;
+            /** @description When its body began, where that is known: until then it was on its way, or queued at its executor. */
+            started_at?: number | null;
             task: string;
             traceback?: string | null;
             /** @description The name of the worker, or the id of the poller, that had it; None: it ran in the orchestrator. */
@@ -3864,7 +3866,7 @@ export interface components {
             executor?: string | null;
             outcome?: string | null;
             reason?: string | null;
-            /** @description When its body began, if it is the newest attempt: until then the attempt was on its way, or queued at its executor. */
+            /** @description When its body began, where that is known: until then it was on its way, or queued at its executor. */
             started_at?: number | null;
             worker?: string | null;
         };

@@ -128,6 +128,20 @@ def bundle(order: str = "C-1") -> str:
     return ship(fulfil(order))
 
 
+@task(retries=2, retry_delay=0.3)
+def dial(number: str, info: TaskInfo = injected()) -> str:
+    time.sleep(0.2)
+    if info.attempt < 3:
+        raise TimeoutError(f"{number} does not answer")
+    return f"{number} answered"
+
+
+@workflow
+def insistent(number: str = "555-0100") -> str:
+    """Succeeds with its third attempt."""
+    return dial(number)
+
+
 @task
 def baskets(count: int) -> list[str]:
     return [f"D-{number}" for number in range(count)]

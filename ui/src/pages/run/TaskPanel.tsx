@@ -32,6 +32,8 @@ type TaskDetail = Schemas["TaskDetail"];
 const VIEWS = ["details", "logs", "output"] as const;
 type View = (typeof VIEWS)[number];
 const PROGRESS_INTERVAL = 2_000;
+/** Seconds from which on the queue time of an attempt is named. */
+const SHOWN_QUEUE = 0.1;
 
 interface TaskPanelProps {
   run: Schemas["RunDetail"];
@@ -251,6 +253,8 @@ function Disclosure({ title, about, children }: { title: string; about: string; 
 
 function Attempt({ attempt }: { attempt: Schemas["AttemptView"] }) {
   const outcome = attempt.outcome ?? "running";
+  const late = (attempt.started_at ?? 0) > (attempt.ended_at ?? Number.POSITIVE_INFINITY);
+  const queued = late ? 0 : (attempt.started_at ?? 0) - (attempt.began_at ?? 0);
   return (
     <li className="grid gap-1 rounded-md border border-line p-2.5">
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xs">
@@ -265,8 +269,13 @@ function Attempt({ attempt }: { attempt: Schemas["AttemptView"] }) {
         )}
         <span className="ml-auto flex gap-2 text-ink-3">
           <RelativeTime at={attempt.began_at} />
+          {queued >= SHOWN_QUEUE && (
+            <span title="on its way to the executor, or queued there">
+              queued <Duration from={attempt.began_at} to={attempt.started_at} />
+            </span>
+          )}
           <span className="text-ink-2">
-            <Duration from={attempt.began_at} to={attempt.ended_at} />
+            <Duration from={queued > 0 ? attempt.started_at : attempt.began_at} to={attempt.ended_at} />
           </span>
         </span>
       </div>
