@@ -279,6 +279,18 @@ def test_a_rerun_is_previewed_with_the_reason_of_each_task(api: RunningApi) -> N
     assert [each["id"] for each in runs].count(run) == 1 and not any(each.get("rerun_of") == run for each in runs)
 
 
+def test_the_preview_of_a_rerun_counts_the_items_of_mapped_tasks(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "mapped", n=12)
+    path = f"{RUNS}/{run}/rerun/preview"
+    assert viewer.post(path, json={"from_task": "add"}).json()["again"] == [
+        {"task": "add", "why": "asked_for", "items": 12}
+    ]
+    assert viewer.post(path, json={"from_task": "spread"}).json()["again"] == [
+        {"task": "spread", "why": "asked_for"},
+        {"task": "add", "why": "follows", "after": "spread", "items": 12, "items_of_before": True},
+    ]
+
+
 def test_a_preview_says_what_the_rerun_then_does(api: RunningApi) -> None:
     operator, run = api.client("operator"), started(api, "checked", n=-5)
     preview = operator.post(f"{RUNS}/{run}/rerun/preview", json={"from_task": "check"}).json()

@@ -141,6 +141,12 @@ test("a mapped task is one node with counts, and its items are rows by state", a
   await panel.getByRole("button", { name: /^price\[3\] what it is called with/ }).click();
   await expect(panel.getByRole("region", { name: "Input of price[3]" })).toContainText(/"args": \[\s*3\s*\]/);
   await pictures(page, "run-item-input");
+  await panel.getByRole("button", { name: "Rerun from here" }).click();
+  const preview = page.getByRole("region", { name: "What the rerun does" });
+  await expect(preview.getByRole("listitem").filter({ hasText: /^price/ })).toContainText("12 items");
+  await page.getByRole("dialog").getByLabel("Start").selectOption("orders");
+  await expect(preview.getByRole("listitem").filter({ hasText: /^price/ })).toContainText("12 items before");
+  await pictures(page, "run-rerun-items");
 });
 
 test("what a log and an output contain is text, with colours only", async ({ page }) => {

@@ -3700,6 +3700,13 @@ export interface components {
         TaskAgain: {
             /** @description For `follows`: the task that it depends on. */
             after?: string | null;
+            /** @description Of a mapped task: its items, all of which run again. Absent: they are not known before its list is made. */
+            items?: number | null;
+            /**
+             * @description True: its list is made anew, and `items` is the number that it had in the earlier run.
+             * @default false
+             */
+            items_of_before?: boolean;
             task: string;
             /** @description `follows`: it depends on a task that runs again. `hook`: hooks run when their event comes. */
             why: components["schemas"]["RunsAgain"];
