@@ -10,10 +10,11 @@ import httpx
 import pytest
 
 from tests.kit.api import RunningApi, running_api
-from tests.kit.api_flows import FLOWS, GATE
+from tests.kit.api_flows import FLOWS, GATE, spread, twice
 from tests.kit.event_stream import events
 from tests.kit.waiting import until
 from turnout import TaskInfo, task, workflow
+from turnout.authoring.yaml.compiler import compile_file
 
 RUNS = "/api/v1/runs"
 
@@ -30,12 +31,42 @@ def counting(n: int) -> int:
     return count(n)
 
 
+@task(retries=2)
+def third_time(n: int, info: TaskInfo) -> int:
+    if info.attempt < 3:
+        raise TimeoutError("not yet")
+    return n
+
+
+@workflow
+def stubborn(n: int = 1) -> int:
+    return third_time(n)
+
+
+@workflow
+def families(n: int) -> list[Any]:
+    return twice.map(spread(n))
+
+
+MASKED = """
+name: masked
+secrets: [{name: TOKEN, provider: env, key: API_TEST_SECRET}]
+steps:
+  - {name: leak, command: 'echo "t=$TOKEN"', output: SHOWN}
+  - {name: use, command: 'test -n "${SHOWN}" && test -n "$TOKEN"', depends: leak}
+"""
+
+
 @pytest.fixture(scope="module")
 def api() -> Iterator[RunningApi]:
     GATE.clear()
-    with running_api(workflows=(*FLOWS, counting)) as running:
+    patch = pytest.MonkeyPatch()
+    patch.setenv("API_TEST_SECRET", "p4ssword-of-the-test")
+    masked = compile_file(MASKED, name="masked").workflows
+    with running_api(workflows=(*FLOWS, counting, families, stubborn, *masked)) as running:
         yield running
         GATE.set()
+    patch.undo()
 
 
 def started(api: RunningApi, workflow: str, wait: float = 20, **input: Any) -> str:
@@ -69,6 +100,22 @@ def test_a_task_that_starts_a_child_run_names_it(api: RunningApi) -> None:
     assert viewer.get(f"{RUNS}/{run}/tasks/{node['name']}").json()["child_run"] == child["id"]
 
 
+def test_each_item_of_a_mapped_task_names_its_own_child_run(api: RunningApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    viewer, run = api.client("viewer"), started(api, "families", n=3)
+    children = {child["id"] for child in viewer.get(f"{RUNS}/{run}/children").json()["runs"]}
+
+    def refused(run_id: str) -> None:
+        raise AssertionError("all children of the run are read for one of them")
+
+    monkeypatch.setattr(api.core.store, "children", refused)
+    found = [viewer.get(f"{RUNS}/{run}/tasks/twice[{index}]").json()["child_run"] for index in range(3)]
+    assert len(children) == 3 and set(found) == children
+    assert viewer.get(f"{RUNS}/{found[2]}/input").json()["input"]["n"] == 2
+    node = viewer.get(f"{RUNS}/{run}/graph").json()["nodes"][1]
+    assert (node["kind"], node["items"]) == ("workflow", {"completed": 3}) and "child_run" not in node
+    assert "child_run" not in viewer.get(f"{RUNS}/{run}/tasks/twice").json()
+
+
 def test_the_timeline_has_every_attempt_and_the_critical_path(api: RunningApi) -> None:
     viewer, run = api.client("viewer"), started(api, "twice", n=1)
     timeline = viewer.get(f"{RUNS}/{run}/timeline").json()
@@ -80,6 +127,18 @@ def test_the_timeline_has_every_attempt_and_the_critical_path(api: RunningApi) -
     assert attempt["outcome"] == "completed"
     assert first["ready_at"] <= attempt["began_at"] <= attempt["ended_at"] <= timeline["at"]
     assert attempt["started_at"] == first["started_at"]
+
+
+def test_every_attempt_has_its_queue_time_apart_from_its_run_time(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "stubborn")
+    (task,) = viewer.get(f"{RUNS}/{run}/timeline").json()["tasks"]
+    assert [attempt["outcome"] for attempt in task["attempts"]] == ["retry", "retry", "completed"]
+    for attempt in task["attempts"]:
+        assert attempt["began_at"] <= attempt["started_at"] <= attempt["ended_at"]
+    begins = [attempt["started_at"] for attempt in task["attempts"]]
+    assert begins == sorted(set(begins)) and begins[2] == task["started_at"]
+    detail = viewer.get(f"{RUNS}/{run}/tasks/third_time").json()
+    assert [attempt["started_at"] for attempt in detail["attempts"]] == begins
 
 
 def test_the_items_of_a_mapped_task_have_a_timeline_of_their_own(api: RunningApi) -> None:
@@ -140,6 +199,44 @@ def test_a_large_output_is_left_out_and_read_in_parts(api: RunningApi) -> None:
     assert viewer.get(f"{RUNS}/{run}/output").json() == list(range(1, 41))
 
 
+def test_an_item_of_a_mapped_task_has_its_own_input(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "mapped", n=40)
+    path = f"{RUNS}/{run}/tasks"
+    item = viewer.get(f"{path}/add[7]/input")
+    assert item.json() == {"args": [7]} and item.headers["accept-ranges"] == "bytes"
+    whole = viewer.get(f"{path}/add/input")
+    assert whole.json() == {"args": [list(range(40))]}
+    assert viewer.get(f"{path}/spread/input").json() == {"args": [40]}
+    part = viewer.get(f"{path}/add/input", headers={"Range": "bytes=0-9"})
+    assert (part.status_code, part.text) == (206, whole.text[:10])
+    kept = viewer.get(f"{path}/add[7]/input", params={"download": True})
+    assert kept.headers["content-disposition"] == f'attachment; filename="{run}-add_7_-input.json"'
+    assert problem(viewer.get(f"{path}/add[40]/input")) == (404, "unknown_task")
+    assert problem(api.client().get(f"{path}/add/input")) == (401, "no_token")
+
+
+def test_a_task_has_its_input_once_it_is_ready(api: RunningApi) -> None:
+    GATE.clear()
+    viewer, run = api.client("viewer"), started(api, "hold", wait=0, n=4)
+    path = f"{RUNS}/{run}/tasks"
+    until(lambda: viewer.get(f"{path}/wait_for_gate").json()["state"] == "running")
+    assert viewer.get(f"{path}/wait_for_gate/input").json() == {"args": [4]}
+    assert problem(viewer.get(f"{path}/add/input")) == (409, "no_input")
+    GATE.set()
+    until(lambda: viewer.get(f"{RUNS}/{run}").json()["state"] == "completed")
+    assert viewer.get(f"{path}/add/input").json() == {"args": [4]}
+    failed = started(api, "checked", n=-5)
+    assert viewer.get(f"{RUNS}/{failed}/tasks/check/input").json() == {"args": [-4]}
+    GATE.clear()
+
+
+def test_the_input_of_a_step_has_no_secrets(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "masked")
+    assert viewer.get(f"{RUNS}/{run}").json()["state"] == "completed"
+    found = viewer.get(f"{RUNS}/{run}/tasks/use/input")
+    assert "t=*******" in found.text and "p4ssword" not in found.text
+
+
 def test_a_task_that_runs_tells_its_progress(api: RunningApi) -> None:
     viewer = api.client("viewer")
     body = {"workflow": "counting", "input": {"n": 3}}
@@ -180,6 +277,18 @@ def test_a_rerun_is_previewed_with_the_reason_of_each_task(api: RunningApi) -> N
     assert follows["again"][1] == {"task": "add-2", "why": "follows", "after": "add"}
     runs = viewer.get(RUNS, params={"workflow": "checked"}).json()["runs"]
     assert [each["id"] for each in runs].count(run) == 1 and not any(each.get("rerun_of") == run for each in runs)
+
+
+def test_the_preview_of_a_rerun_counts_the_items_of_mapped_tasks(api: RunningApi) -> None:
+    viewer, run = api.client("viewer"), started(api, "mapped", n=12)
+    path = f"{RUNS}/{run}/rerun/preview"
+    assert viewer.post(path, json={"from_task": "add"}).json()["again"] == [
+        {"task": "add", "why": "asked_for", "items": 12}
+    ]
+    assert viewer.post(path, json={"from_task": "spread"}).json()["again"] == [
+        {"task": "spread", "why": "asked_for"},
+        {"task": "add", "why": "follows", "after": "spread", "items": 12, "items_of_before": True},
+    ]
 
 
 def test_a_preview_says_what_the_rerun_then_does(api: RunningApi) -> None:

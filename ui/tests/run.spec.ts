@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FLOWS, TurnoutServer } from "./support/server.ts";
-import { expect, expectAccessible, picture, signIn, test } from "./support/test.ts";
+import { expect, expectAccessible, picture, pictures, signIn, test } from "./support/test.ts";
 
 const runs: Record<string, string> = {};
 
@@ -53,6 +53,17 @@ test("the timeline has a bar for every attempt, and zooms", async ({ page }) => 
   await expect(page.getByRole("button", { name: "Zoom out" })).toBeDisabled();
 });
 
+test("each attempt of a retried task has its queue time apart from its run time", async ({ page, server }) => {
+  const id = await server.run("insistent", {}, true);
+  await page.goto(`/runs/${id}?tab=timeline`);
+  const row = page.getByRole("list", { name: "Timeline" }).getByRole("listitem").filter({ hasText: /^dial/ });
+  for (const attempt of [1, 2, 3]) {
+    await expect(row.getByTitle(new RegExp(`^attempt ${attempt}, on its way to default`))).toHaveCount(1);
+    await expect(row.getByTitle(new RegExp(`^attempt ${attempt}, at default, `))).toHaveCount(1);
+  }
+  await pictures(page, "run-timeline-retries");
+});
+
 test("a log is wrapped or not, and downloaded with all of its lines", async ({ page, server }) => {
   const id = await server.run("chatty", { lines: 1_200 }, true);
   await page.goto(`/runs/${id}?task=shout&view=logs`);
@@ -100,6 +111,22 @@ test("a run inside of a task opens in place", async ({ page }) => {
   await expect(page).not.toHaveURL(new RegExp(runs.bundle ?? ""));
 });
 
+test("the run of each item of a mapped task opens in place", async ({ page, server }) => {
+  const id = await server.run("bundles", {}, true);
+  await page.goto(`/runs/${id}`);
+  await page.getByRole("button", { name: "Open the run of fulfil here" }).click();
+  await expect(page.getByText("[1] of 3")).toBeVisible();
+  await expect(page.getByRole("button", { name: /^charge.*failed/ })).toBeVisible();
+  await expectAccessible(page);
+  await pictures(page, "run-item-child");
+  await page.getByRole("button", { name: "Next item" }).click();
+  await expect(page.getByRole("button", { name: /^ship.*completed/ })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Next item" })).toBeDisabled();
+  await page.getByRole("button", { name: /^charge/ }).click();
+  await expect(page).toHaveURL(/task=charge/);
+  await expect(page.getByRole("button", { name: /^Input .*"order":"D-2"/ })).toBeVisible();
+});
+
 test("a mapped task is one node with counts, and its items are rows by state", async ({ page }) => {
   await page.goto(`/runs/${runs.mapped}`);
   await expect(page.getByRole("button", { name: /^price.*11.*completed/ })).toBeVisible();
@@ -109,7 +136,17 @@ test("a mapped task is one node with counts, and its items are rows by state", a
   await page.getByLabel("Filter tasks").fill("price[3]");
   await expect(table.getByRole("button", { name: "price[3]" })).toBeVisible();
   await table.getByRole("button", { name: "price[3]" }).click();
-  await expect(page.getByRole("complementary", { name: "price[3]" })).toContainText("order 3 has no price");
+  const panel = page.getByRole("complementary", { name: "price[3]" });
+  await expect(panel).toContainText("order 3 has no price");
+  await panel.getByRole("button", { name: /^price\[3\] what it is called with/ }).click();
+  await expect(panel.getByRole("region", { name: "Input of price[3]" })).toContainText(/"args": \[\s*3\s*\]/);
+  await pictures(page, "run-item-input");
+  await panel.getByRole("button", { name: "Rerun from here" }).click();
+  const preview = page.getByRole("region", { name: "What the rerun does" });
+  await expect(preview.getByRole("listitem").filter({ hasText: /^price/ })).toContainText("12 items");
+  await page.getByRole("dialog").getByLabel("Start").selectOption("orders");
+  await expect(preview.getByRole("listitem").filter({ hasText: /^price/ })).toContainText("12 items before");
+  await pictures(page, "run-rerun-items");
 });
 
 test("what a log and an output contain is text, with colours only", async ({ page }) => {

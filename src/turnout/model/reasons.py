@@ -269,4 +269,7 @@ def end_detail(result: ExecutionResult, reason: str | None, delay: float | None)
         detail["handler_version"] = result.handler_version
     if delay is not None:
         detail["retry_in"] = round(delay, 3)
+        # The times on the task's row are those of its newest attempt.
+        if result.started_at is not None:
+            detail["started_at"] = round(result.started_at, 6)
     return _encode(detail).decode()

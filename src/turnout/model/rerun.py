@@ -13,6 +13,7 @@ from turnout.model.bindings import params_in
 from turnout.model.branches import skipped_by_choice
 from turnout.model.graph import Graph
 from turnout.model.names import suggest
+from turnout.model.rerun_items import ItemCount
 from turnout.model.retry import RetryPolicy
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.rules import needs_context
@@ -49,6 +50,8 @@ class RerunPlan(msgspec.Struct, frozen=True):
     input: Mapping[str, Any]
     again: dict[int, AgainReason]
     """The tasks that run again, by position; all others are reused."""
+    items: Mapping[int, ItemCount] = {}
+    """The items of those of them that are mapped, by position, where they are known."""
 
 
 def kept_tasks(

@@ -1,4 +1,4 @@
-"""Reads the outputs of tasks and the results of runs from the store, as values or as JSON text, and their sizes."""
+"""Reads the inputs and outputs of tasks and the results of runs from the store, as values or as JSON text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,22 @@ from turnout.model.graph import Graph
 from turnout.model.names import is_hook, suggest
 from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
+from turnout.orchestration.loaders.stored_calls import stored_arguments
 from turnout.orchestration.loaders.stored_runs import GraphCache, run_result, task_output
 from turnout.runner.views import failure_of
+
+
+class TaskInput(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The arguments of one call of a task. Secrets are read where the task runs, and are no part of it."""
+
+    args: tuple[Any, ...] = ()
+    """The positional arguments."""
+    kwargs: dict[str, Any] = {}
+    """The arguments by name."""
+    context: dict[str, Any] | None = None
+    """In Context style: the object that the task takes in place of arguments."""
+    previous: dict[str, Any] | None = None
+    """Of a handler: the outputs of its dependencies, by name."""
 
 
 def find_task(store: Store, run_id: str, name: str) -> TaskRow:
@@ -45,6 +59,17 @@ def output_text(store: Store, run: StoredRun, task: str) -> bytes:
     if _is_mapped(store, run, row):
         return msgspec.json.encode(stored_output(store, run, row))
     return store.outputs(run.new.run_id, [row.pos]).get(row.pos, "null").encode()
+
+
+def input_text(store: Store, run: StoredRun, task: str) -> bytes:
+    """Returns the input of a task as JSON text; of a mapped task, with its lists whole; of one of its items, with the
+    values of that item. Raises InvalidInput if the task was never given one."""
+    row = find_task(store, run.new.run_id, task)
+    state = row.state
+    if state in (TaskState.PENDING, TaskState.SKIPPED) or (state is TaskState.CANCELLED and row.attempt == 0):
+        raise InvalidInput(f"task {task!r} is {state}: it was given no input", code="no_input", task=task)
+    given = stored_arguments(store, run, _graph(store, run), row.pos)
+    return msgspec.json.encode(TaskInput(given.args, given.kwargs, given.context, given.previous))
 
 
 def stored_output(store: Store, run: StoredRun, row: TaskRow) -> Any:

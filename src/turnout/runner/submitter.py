@@ -16,7 +16,9 @@ from turnout.errors import InvalidInput, InvalidWorkflow
 from turnout.model.durations import Duration, seconds
 from turnout.model.graph import Graph
 from turnout.model.inputs import check_input
+from turnout.model.mapping import items_of
 from turnout.model.rerun import RerunPlan, changed_parameters, new_input, tasks_again
+from turnout.model.rerun_items import items_again
 from turnout.model.rows import StoredRun
 from turnout.model.spec import WorkflowSpec
 from turnout.orchestration.engine import Engine
@@ -208,7 +210,8 @@ class Submitter:
         again = tasks_again(old, rows, graph, changed=changed, from_task=from_task)
         if len(again) == len(graph.hooks):
             raise nothing_to_rerun(run_id, graph)
-        return RerunPlan(run, graph, given, again)
+        items = items_again(old, items_of(rows.values()), graph, given, again) if graph.mapped else {}
+        return RerunPlan(run, graph, given, again, items)
 
     def _repeated(
         self, run_id: str, input: Mapping[str, Any] | None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from turnout.contracts.store import ReadStore, Store
-from turnout.model.children import CHILD
+from turnout.model.children import CHILD, child_run_id
 from turnout.model.reasons import wait_reason
-from turnout.model.rows import StoredRun
+from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import TaskState
 from turnout.runner.stored_values import find_task, output_size, stored_output
 from turnout.runner.views import AttemptView, TaskView, attempts_of, task_view
@@ -43,7 +43,7 @@ class TaskDetail(TaskView, frozen=True, kw_only=True, omit_defaults=True):
     progress: str | None = None
     """While it runs: its latest progress as JSON, ``{"done": 3, "total": 10}``."""
     child_run: str | None = None
-    """The newest child run that it has started."""
+    """The newest child run that it has started; the items of a mapped task have one each."""
     attempts: Sequence[AttemptView] = ()
 
 
@@ -62,12 +62,20 @@ def task_detail(store: Store, run: StoredRun, name: str, max_output_bytes: int |
         output_omitted=omitted,
         wait=wait_view(row.reason) if row.state is TaskState.READY else None,
         progress=store.progress(run_id).get(row.name) if row.state is TaskState.RUNNING else None,
-        child_run=newest_children(store, run_id).get(row.pos) if row.executor == CHILD else None,
+        child_run=newest_children(store, run_id, [row]).get(row.pos),
         attempts=attempts_of(store.moves_between(run_id, row.pos, row.pos), [row]),
     )
 
 
-def newest_children(store: ReadStore, run_id: str) -> dict[int, str]:
-    """Returns the newest child run of each task that has started one, by position."""
-    children = store.children(run_id)
-    return {each.new.parent_pos: each.new.run_id for each in children if each.new.parent_pos is not None}
+def newest_children(store: ReadStore, run_id: str, rows: Iterable[TaskRow]) -> dict[int, str]:
+    """Returns the newest child run of each of these tasks that has started one, by position. Other children of the run,
+    such as those of ten thousand items, are not read."""
+    ids = {
+        child_run_id(run_id, row.pos, attempt): row.pos
+        for row in rows
+        if row.executor == CHILD
+        # The child of the newest attempt may not be stored yet.
+        for attempt in range(max(1, row.attempt - 1), row.attempt + 1)
+    }
+    stored = {run.new.run_id for run in store.runs_by_id(list(ids))} if ids else set[str]()
+    return {pos: child for child, pos in ids.items() if child in stored}

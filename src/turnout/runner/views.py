@@ -164,6 +164,8 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The name of the worker, or the id of the poller, that had it; None: it ran in the orchestrator."""
     began_at: float = 0.0
     """When its start was committed, by the database's clock."""
+    started_at: float | None = None
+    """When its body began, where that is known: until then it was on its way, or queued at its executor."""
     ended_at: float | None = None
     outcome: str | None = None
     """``completed``, ``failed``, ``lost``, ``returned``, …; None: it runs."""
@@ -210,6 +212,7 @@ def _begun(row: TaskRow, move: HistoryRow, at: float, number: int) -> AttemptVie
         decision=detail.get("reason") or row.decision,
         worker=detail.get("worker") or detail.get("poller"),
         began_at=at,
+        started_at=row.started_at if move.attempt == row.attempt else None,
     )
 
 
@@ -225,6 +228,7 @@ def _ended(attempt: AttemptView, move: HistoryRow, at: float, row: TaskRow) -> A
     return msgspec.structs.replace(
         attempt,
         number=None if status == ExecutionStatus.RETURNED or UNMET in detail else attempt.number,
+        started_at=detail.get("started_at") or attempt.started_at,
         ended_at=at,
         outcome=str(move.new) if spent else status,
         reason=detail.get("reason"),

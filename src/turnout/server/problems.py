@@ -95,6 +95,7 @@ STATUS_OF_CODE: Mapping[str, int] = {
     "no_such_attempt": 404,
     "workflow_not_found": 404,
     "no_output": 409,
+    "no_input": 409,
     "run_ended": 409,
     "run_cancelling": 409,
     "nothing_to_rerun": 409,

@@ -109,6 +109,8 @@ KNOWN: dict[str, TurnoutError] = {
         InvalidInput(f"run {RUN_ID} is being cancelled: it cannot pause", code="run_cancelling"),
         InvalidInput(f"run {RUN_ID} has no task 'chrage': did you mean 'charge'?", code="unknown_task"),
         InvalidInput("task 'charge' is running: it has no output", code="no_output"),
+        InvalidInput("task 'charge' is pending: it was given no input", code="no_input"),
+        InvalidInput("the output of task 'fetch' has nothing at ['id']: it has ['order']", code="missing_path"),
         RequestError("Range is 'bytes=9-': the value has 4 bytes", code="range_not_satisfiable"),
         InvalidInput(f"run {RUN_ID} has nothing to run again", code="nothing_to_rerun"),
         InvalidInput("workflow 'fulfil' has no parameter 'oder': did you mean 'order'?", code="unknown_parameter"),

@@ -760,6 +760,16 @@ def test_a_placed_attempt_records_its_decision_holder_and_time() -> None:
     assert (row.dispatched_at, row.started_at, row.finished_at) == (100.0, 101.0, 102.0)
 
 
+def test_history_keeps_when_the_body_of_a_retried_attempt_began() -> None:
+    run = TinyRun(task("a", attempts=2)).start()
+    error = error_info(ValueError("no"))
+    run.answer(ExecutionResult.of(run.events["a"], ExecutionStatus.RETRY, error=error, started_at=101.25))
+    run.answer(ExecutionResult.success(run.events["a"], 1, started_at=103.0, finished_at=104.0))
+    first, second = [move.detail for move in run.table.history if move.pos == 0 and move.old == "running"]
+    assert first is not None and msgspec.json.decode(first)["started_at"] == 101.25
+    assert second is None, "the row has the times of the newest attempt"
+
+
 def test_history_says_why_an_attempt_ended() -> None:
     run = TinyRun(task("a", attempts=2)).start()
     run.fail("a", error_info(ValueError("no")))

@@ -78,6 +78,20 @@ export function runOpenTasksQuery(id: string, counts: Readonly<Record<string, nu
   });
 }
 
+/** The index of the first item of a mapped task that failed; null if none has. */
+export function firstFailedItemQuery(id: string, group: string) {
+  return queryOptions({
+    queryKey: ["run", id, "first-failed", group],
+    queryFn: async ({ signal }) => {
+      const query = { group, state: ["failed" as const], limit: 1 };
+      const page = await call(
+        api.GET("/api/v1/runs/{run_id}/tasks", { signal, params: { path: { run_id: id }, query } }),
+      );
+      return page.tasks[0]?.index ?? null;
+    },
+  });
+}
+
 export function runGraphQuery(id: string) {
   return queryOptions({
     queryKey: ["run", id, "graph"],

@@ -848,6 +848,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/tasks/{task}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the input of a task
+         * @description The arguments of the task as JSON text: `args`, `kwargs`, and in Context style `context`; a handler also
+         *     has the outputs of its dependencies in `previous`. An item of a mapped task has its own values, the mapped task
+         *     its lists. Secrets are read where the task runs, and are no part of it. A part of the text is answered to
+         *     `Range: bytes=0-65535`.
+         */
+        get: operations["get_task_input"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/tasks/{task}/logs": {
         parameters: {
             query?: never;
@@ -1828,6 +1851,8 @@ export interface components {
             /** @description `completed`, `failed`, `lost`, `returned`, …; None: it runs. */
             outcome?: string | null;
             reason?: string | null;
+            /** @description When its body began, where that is known: until then it was on its way, or queued at its executor. */
+            started_at?: number | null;
             task: string;
             traceback?: string | null;
             /** @description The name of the worker, or the id of the poller, that had it; None: it ran in the orchestrator. */
@@ -2444,7 +2469,7 @@ export interface components {
         GraphNode: {
             /** @default 0 */
             attempt?: number;
-            /** @description Of a task that starts a child run: the newest of them. */
+            /** @description Of a task that starts a child run: the newest of them. The items of a mapped task have one each. */
             child_run?: string | null;
             /**
              * @description Its place in a picture in which tasks are in a column to the right of their dependencies.
@@ -3675,6 +3700,13 @@ export interface components {
         TaskAgain: {
             /** @description For `follows`: the task that it depends on. */
             after?: string | null;
+            /** @description Of a mapped task: its items, all of which run again. Absent: they are not known before its list is made. */
+            items?: number | null;
+            /**
+             * @description True: its list is made anew, and `items` is the number that it had in the earlier run.
+             * @default false
+             */
+            items_of_before?: boolean;
             task: string;
             /** @description `follows`: it depends on a task that runs again. `hook`: hooks run when their event comes. */
             why: components["schemas"]["RunsAgain"];
@@ -3696,7 +3728,7 @@ export interface components {
              * @default 0
              */
             begun?: number;
-            /** @description The newest child run that it has started. */
+            /** @description The newest child run that it has started; the items of a mapped task have one each. */
             child_run?: string | null;
             /** @description Why that executor. */
             decision?: string | null;
@@ -3841,7 +3873,7 @@ export interface components {
             executor?: string | null;
             outcome?: string | null;
             reason?: string | null;
-            /** @description When its body began, if it is the newest attempt: until then the attempt was on its way, or queued at its executor. */
+            /** @description When its body began, where that is known: until then it was on its way, or queued at its executor. */
             started_at?: number | null;
             worker?: string | null;
         };
@@ -8687,6 +8719,124 @@ export interface operations {
                 };
             };
             /** @description Codes: `invalid_request`. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `too_many_requests`. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `store_unreachable`. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_task_input: {
+        parameters: {
+            query?: {
+                /** @description True: browsers keep it as a file. */
+                download?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a run, as `0199b2c4-7d5e-7a10-9c3b-2f6d1e8a4b57`. */
+                run_id: string;
+                /** @description The name of a task; an item of a mapped task is `name[0]`. */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The value, or with 206 the part asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description The value, or with 206 the part asked for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description Codes: `malformed_request`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `no_token`. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `role_too_low`. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `run_not_found`, `unknown_task`. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `no_input`. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `range_not_satisfiable`. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Codes: `invalid_request`, `missing_path`. */
             422: {
                 headers: {
                     [name: string]: unknown;

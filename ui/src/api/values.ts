@@ -43,3 +43,7 @@ export function runOutputPath(id: string): string {
 export function taskOutputPath(id: string, task: string): string {
   return `/api/v1/runs/${encodeURIComponent(id)}/tasks/${encodeURIComponent(task)}/output`;
 }
+
+export function taskInputPath(id: string, task: string): string {
+  return `/api/v1/runs/${encodeURIComponent(id)}/tasks/${encodeURIComponent(task)}/input`;
+}

@@ -200,6 +200,37 @@ def bundle(order: str = "C-1") -> str:
     return ship(fulfil(order))
 
 
+@task(retries=2, retry_delay=0.3)
+def dial(number: str, info: TaskInfo = injected()) -> str:
+    time.sleep(0.2)
+    if info.attempt < 3:
+        raise TimeoutError(f"{number} does not answer")
+    return f"{number} answered"
+
+
+@workflow
+def insistent(number: str = "555-0100") -> str:
+    """Succeeds with its third attempt."""
+    return dial(number)
+
+
+@task
+def baskets(count: int) -> list[str]:
+    return [f"D-{number}" for number in range(count)]
+
+
+@task
+def declines(orders: list[str]) -> list[bool]:
+    return [order == "D-1" for order in orders]
+
+
+@workflow
+def bundles(count: int = 3) -> list[str]:
+    """Runs another workflow for every item of a list; that of one item fails."""
+    orders = baskets(count)
+    return fulfil.map(orders, declines(orders))
+
+
 @task
 async def nap(seconds: float) -> float:
     await asyncio.sleep(seconds)

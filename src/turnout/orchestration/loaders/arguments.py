@@ -67,7 +67,9 @@ class Call:
 
     __slots__ = ("_input", "_lists", "_outputs", "_params", "_run_id", "_splits", "index", "needed", "task")
 
-    def __init__(self, run_id: str, input: str, outputs: Outputs, row: TaskRow, lists: SplitLists) -> None:
+    def __init__(
+        self, run_id: str, input: str, outputs: Outputs, row: TaskRow, lists: SplitLists | None = None
+    ) -> None:
         graph = outputs.graph
         self.task: TaskSpec = graph.tasks[row.task_pos]
         self.index = row.index
@@ -89,7 +91,7 @@ class Call:
         assert self.task.map is not None
         found: dict[int | str, Split] = {}
         for which, template in arguments_of(self.task):
-            if which in self.task.map.over and isinstance(template, FromParam | FromTask):
+            if self._lists is not None and which in self.task.map.over and isinstance(template, FromParam | FromTask):
                 split = self._lists.get(self._run_id, template)
                 if split is not None:
                     found[which] = split
@@ -121,7 +123,7 @@ class Call:
         if isinstance(template, ListOf):
             return self._resolved(template.items[index], texts)
         value = self._resolved(template, texts)
-        if isinstance(template, FromParam | FromTask):
+        if self._lists is not None and isinstance(template, FromParam | FromTask):
             self._lists.split(self._run_id, template, value)
         return value[index]
 

@@ -20,15 +20,15 @@ from turnout.errors import AttemptFenced, RunNotFound, StoreUnreachable
 from turnout.model.events import TaskReadyEvent
 from turnout.model.graph import Graph
 from turnout.model.info import Output
-from turnout.model.mapping import Outputs, rows_near
 from turnout.model.names import position_in, split_task_id
 from turnout.model.rows import RunRow, TaskRow
 from turnout.model.run_machine import begun_before
 from turnout.model.states import TASK_COMPLETED, TASK_RUNNING, RunState, TaskState
 from turnout.orchestration.active_runs import ActiveRun
 from turnout.orchestration.loaders.arguments import Call, SplitLists
+from turnout.orchestration.loaders.stored_calls import read_call
 from turnout.orchestration.loaders.stored_runs import GraphCache
-from turnout.orchestration.loaders.work_builder import RunRead, WorkBuilder
+from turnout.orchestration.loaders.work_builder import WorkBuilder
 
 MAX_REMEMBERED_RUNS = 256
 """Runs of which a loader remembers where their items are."""
@@ -66,30 +66,19 @@ class StoreLoader:
         stored = self._store.run(run_id)
         if stored is None:
             raise RunNotFound(f"there is no run {run_id}", run_id=run_id)
-        graph, call = self._graphs.stored(stored.new.version), None
-        if graph.mapped:
-            outputs, row = self._rows_near(run_id, graph, pos)
-            row_of, call = outputs.row_of, Call(run_id, stored.new.input, outputs, row, self._lists)
-            needed = call.needed
-        else:
-            row_of = {row.pos: row for row in self._store.tasks(run_id, outputs=False)}.__getitem__
-            needed = graph.inputs(pos, lambda dep: row_of(dep).state is TaskState.COMPLETED)
-        self._read(event, stored.row, row_of(pos))
+        graph = self._graphs.stored(stored.new.version)
+        items = self._items(run_id, graph, pos) if graph.mapped else {}
+        run, call, needed = read_call(self._store, stored, graph, pos, items, self._lists)
+        self._read(event, stored.row, run.row_of(pos))
         # A claim of an attempt in the store returns its ordinal only.
-        event = msgspec.structs.replace(event, begun=begun_before(row_of(pos)))
+        event = msgspec.structs.replace(event, begun=begun_before(run.row_of(pos)))
         texts = self._store.outputs(run_id, needed) if needed else {}
-        run = RunRead(graph, stored.new, stored.row, row_of)
         traces, attempt = self._traces, event.attempt
         traceparent = None if traces is None else traces.traceparent(stored.new, pos, attempt, read=True)
         return self._builder.build(event, pos, run, texts, call=call, traceparent=traceparent)
 
     def _read(self, event: TaskReadyEvent, run: RunRow, row: TaskRow) -> None:
         """Called with what the store has of an attempt that is being loaded. Raises to refuse it."""
-
-    def _rows_near(self, run_id: str, graph: Graph, pos: int) -> tuple[Outputs, TaskRow]:
-        items = self._items(run_id, graph, pos)
-        rows = {row.pos: row for row in self._store.tasks_at(run_id, rows_near(graph, items, pos))}
-        return Outputs(graph, rows.__getitem__, items), rows[pos]
 
     def _items(self, run_id: str, graph: Graph, pos: int) -> Mapping[int, range]:
         """Returns the positions of items by their mapped task. Those that this task needs do not change once known."""

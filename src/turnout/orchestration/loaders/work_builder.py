@@ -103,7 +103,7 @@ class WorkBuilder:
         ``texts`` has the outputs that the task needs; ``call`` is for workflows with mapped tasks; ``traceparent`` is
         the trace that the body continues."""
         task = run.graph.tasks[pos] if call is None else call.task
-        given = _arguments(event, pos, task, run, texts, call)
+        given = arguments_for(event.run_id, pos, task, run, texts, call)
         index = None if call is None else call.index
         work = self._work(event, task, run, run.row_of(pos), fence, given, index)
         return work if traceparent is None else traced(work, traceparent)
@@ -176,8 +176,8 @@ class WorkBuilder:
         return made
 
 
-def _arguments(
-    event: TaskReadyEvent, pos: int, task: TaskSpec, run: RunView, texts: Mapping[int, str], call: Call | None
+def arguments_for(
+    run_id: str, pos: int, task: TaskSpec, run: RunView, texts: Mapping[int, str], call: Call | None
 ) -> Arguments:
     """Returns what the task is called with, whatever its arguments are made from."""
     graph, input = run.graph, run.new.input
@@ -194,7 +194,7 @@ def _arguments(
     kwargs: dict[str, Any] = {}
     context = None
     if task.hook is not None:
-        args = hook_arguments(graph, pos, event.run_id, run.row, run.row_of, output_of)
+        args = hook_arguments(graph, pos, run_id, run.row, run.row_of, output_of)
         if task.kwargs:
             given: dict[str, Any] = params or _decode(input)
             kwargs = {name: resolve(template, given, output_of) for name, template in task.kwargs.items()}

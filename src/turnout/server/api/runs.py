@@ -211,7 +211,7 @@ class RunsController(RunControl):
             graph = context.core.engine.graphs.stored(run.new.version)
             rows = store.tasks_page(known, TaskFilter(top_level=True), limit=len(graph.tasks))
             items = store.item_groups(known) if graph.mapped else {}
-            children = newest_children(store, known) if graph.children else {}
+            children = newest_children(store, known, rows)
             return graph_of(known, graph, rows, items, children, position_behind(run))
 
         return await context.in_thread(read)

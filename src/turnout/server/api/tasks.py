@@ -1,4 +1,4 @@
-"""Tasks of a run: lists them, and reads one with its output and attempts."""
+"""Tasks of a run: lists them, and reads one with its input, output and attempts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from litestar.params import Parameter, QueryParameter
 
 from turnout.model.states import TaskState
 from turnout.model.task_lists import MAX_POSITION, TaskFilter
-from turnout.runner.stored_values import output_text
+from turnout.runner.stored_values import input_text, output_text
 from turnout.runner.task_detail import TaskDetail, task_detail
 from turnout.runner.views import AttemptView, TaskView, task_view
 from turnout.server.api.found_runs import find
@@ -166,3 +166,27 @@ class TasksController(Controller):
             return output_text(context.store, find(context, run_id), task)
 
         return value_response(await context.in_thread(read), request, f"{run_id}-{task}" if download else None)
+
+    @get(
+        "/{task:str}/input",
+        operation_id="get_task_input",
+        summary="Get the input of a task",
+        responses=value_answers("run_not_found", "unknown_task", "no_input", "missing_path"),
+    )
+    async def get_input(
+        self,
+        context: Context,
+        request: Request[Any, Any, Any],
+        run_id: RunId,
+        task: TaskName,
+        download: Download = False,
+    ) -> Response[bytes]:
+        """The arguments of the task as JSON text: `args`, `kwargs`, and in Context style `context`; a handler also
+        has the outputs of its dependencies in `previous`. An item of a mapped task has its own values, the mapped task
+        its lists. Secrets are read where the task runs, and are no part of it. A part of the text is answered to
+        `Range: bytes=0-65535`."""
+
+        def read() -> bytes:
+            return input_text(context.store, find(context, run_id), task)
+
+        return value_response(await context.in_thread(read), request, f"{run_id}-{task}-input" if download else None)

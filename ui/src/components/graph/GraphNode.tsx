@@ -5,13 +5,15 @@ import { StateDot } from "../Badge";
 import { Button } from "../Button";
 import { Icon } from "../Icon";
 import { Duration } from "../Times";
-import type { PlacedNode } from "./arrange";
+import type { GraphTask, PlacedNode } from "./arrange";
 
 export interface NodeActions {
   selected?: string;
   onSelect?: (id: string) => void;
-  /** Shows or hides the run that a task has started. */
-  onOpen?: (id: string, childRun: string) => void;
+  /** Shows or hides the run that a task, or an item of a mapped task, has started. */
+  onOpen?: (id: string, task: GraphTask) => void;
+  /** Shows the run of another item. */
+  onItem?: (id: string, item: number) => void;
 }
 
 export type FlowNode = Placed<{ node: PlacedNode; actions: NodeActions }, "task">;
@@ -64,19 +66,46 @@ export function GraphNode({ data: { node, actions } }: NodeProps<FlowNode>) {
           </span>
           {!node.opened && <Below task={task} />}
         </button>
-        {task.childRun && actions.onOpen && (
+        {node.item !== undefined && <ItemChoice node={node} item={node.item} onItem={actions.onItem} />}
+        {(task.childRun || task.childRuns) && actions.onOpen && (
           <Button
             look="quiet"
             small
             className="nopan"
             aria-expanded={node.opened}
             label={node.opened ? `Close the run of ${task.name}` : `Open the run of ${task.name} here`}
-            onClick={() => actions.onOpen?.(node.id, task.childRun ?? "")}
+            onClick={() => actions.onOpen?.(node.id, task)}
             icon={node.opened ? "close" : "plus"}
           />
         )}
       </div>
+      {node.inside && <p className="px-4.5 text-2xs text-ink-3">{node.inside}</p>}
     </div>
+  );
+}
+
+/** Steps through the items of a mapped task, each of which has a run of its own. */
+function ItemChoice({ node, item, onItem }: { node: PlacedNode; item: number; onItem: NodeActions["onItem"] }) {
+  const last = (node.task.childRuns ?? 1) - 1;
+  const step = (label: string, to: number, back: boolean) => (
+    <Button
+      look="quiet"
+      small
+      className={cx("nopan", back && "-scale-x-100")}
+      icon="chevron"
+      label={label}
+      disabled={to < 0 || to > last}
+      onClick={() => onItem?.(node.id, to)}
+    />
+  );
+  return (
+    <span className="flex items-center whitespace-nowrap text-2xs text-ink-2">
+      {step("Previous item", item - 1, true)}
+      <span aria-live="polite">
+        [{item}] of {last + 1}
+      </span>
+      {step("Next item", item + 1, false)}
+    </span>
   );
 }
 

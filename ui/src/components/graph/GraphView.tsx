@@ -40,12 +40,12 @@ export default function GraphView(props: GraphViewProps) {
   );
 }
 
-function Flow({ label, graph, opened = NONE, selected, onSelect, onOpen }: GraphViewProps) {
+function Flow({ label, graph, opened = NONE, selected, onSelect, onOpen, onItem }: GraphViewProps) {
   const flow = useReactFlow();
   const picture = useMemo(() => arranged(graph, opened), [graph, opened]);
-  const handlers = useRef({ onSelect, onOpen });
+  const handlers = useRef({ onSelect, onOpen, onItem });
   useEffect(() => {
-    handlers.current = { onSelect, onOpen };
+    handlers.current = { onSelect, onOpen, onItem };
   });
   const chooses = onSelect !== undefined;
   const opens = onOpen !== undefined;
@@ -54,7 +54,8 @@ function Flow({ label, graph, opened = NONE, selected, onSelect, onOpen }: Graph
     const actions: NodeActions = {
       selected,
       onSelect: chooses ? (id) => handlers.current.onSelect?.(id) : undefined,
-      onOpen: opens ? (id, run) => handlers.current.onOpen?.(id, run) : undefined,
+      onOpen: opens ? (id, task) => handlers.current.onOpen?.(id, task) : undefined,
+      onItem: (id, item) => handlers.current.onItem?.(id, item),
     };
     return picture.nodes.map(
       (node): FlowNode => ({

@@ -15,6 +15,8 @@ export interface GraphTask {
   hook?: string;
   /** The run that this task has started; it can be opened in place. */
   childRun?: string;
+  /** Of a mapped task whose items start runs: how many, one of which can be opened in place. */
+  childRuns?: number;
   /** In a comparison of two graphs. */
   change?: "added" | "removed" | "changed";
 }
@@ -28,6 +30,10 @@ export interface GraphLink {
 export interface TaskGraph {
   tasks: readonly GraphTask[];
   links: readonly GraphLink[];
+  /** The item of a mapped task whose run it is. */
+  item?: number;
+  /** In the place of tasks, where it has none. */
+  note?: string;
 }
 
 export interface PlacedNode {
@@ -40,6 +46,10 @@ export interface PlacedNode {
   height: number;
   /** The graph inside it is shown. */
   opened: boolean;
+  /** Of a mapped task: the item whose run is shown inside. */
+  item?: number;
+  /** What is said in the place of a graph inside. */
+  inside?: string;
   /** How many graphs are around it. */
   depth: number;
 }
@@ -97,7 +107,8 @@ function within(graph: TaskGraph, opened: ReadonlyMap<string, TaskGraph>, prefix
   for (const task of graph.tasks) {
     const place = { x: grid.x(task.column), y: grid.y(task.row), ...sizeOf(task) };
     const picture = inner.get(task.name);
-    const node = { id: prefix + task.name, task, ...place, opened: picture !== undefined, depth };
+    const { item, note: inside } = opened.get(prefix + task.name) ?? {};
+    const node = { id: prefix + task.name, task, ...place, opened: picture !== undefined, item, inside, depth };
     places.set(task.name, node);
     nodes.push(node);
     for (const each of picture?.nodes ?? []) {

@@ -135,9 +135,18 @@ function Preview({ preview }: { preview: Schemas["RerunPreview"] }) {
       <div>
         <h3 className="mb-1 font-semibold text-xs">{counted(preview.again.length, "task")} run again</h3>
         <ul className="max-h-44 overflow-auto rounded-md border border-line">
-          {preview.again.map(({ task, why, after }) => (
+          {preview.again.map(({ task, why, after, items, items_of_before }) => (
             <li key={task} className="flex items-baseline gap-2 border-line border-b px-2.5 py-1 last:border-b-0">
               <span className="foreign font-medium">{task}</span>
+              {typeof items === "number" && (
+                <span
+                  className="whitespace-nowrap text-ink-2 text-xs"
+                  title={items_of_before ? "Its list is made anew: it had that many items before." : undefined}
+                >
+                  {counted(items, "item")}
+                  {items_of_before && " before"}
+                </span>
+              )}
               <span className="foreign ml-auto text-ink-3 text-xs">
                 {why === "follows" ? `follows ${after}` : (WHY[why] ?? why)}
               </span>

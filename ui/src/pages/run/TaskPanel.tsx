@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { runGraphQuery, runTaskQuery } from "@/api/queries";
-import { taskOutputPath } from "@/api/values";
+import { taskInputPath, taskOutputPath } from "@/api/values";
 import {
   Badge,
   Button,
@@ -22,6 +22,7 @@ import { ENDED, stateOfOutcome } from "@/lib/states";
 import { LogView } from "./LogView";
 import { RerunDialog } from "./RerunDialog";
 import { ProgressBar } from "./TasksTab";
+import { hasInput } from "./taskInput";
 import { progressOf } from "./tasks";
 import { RunInput } from "./ValuesTab";
 import { ForeignText, ValueView } from "./ValueView";
@@ -31,6 +32,8 @@ type TaskDetail = Schemas["TaskDetail"];
 const VIEWS = ["details", "logs", "output"] as const;
 type View = (typeof VIEWS)[number];
 const PROGRESS_INTERVAL = 2_000;
+/** Seconds from which on the queue time of an attempt is named. */
+const SHOWN_QUEUE = 0.1;
 
 interface TaskPanelProps {
   run: Schemas["RunDetail"];
@@ -196,6 +199,11 @@ function Details({ run, task, onSelect, onView }: DetailsProps) {
             Item {task.index} of the list that <span className="foreign">{own}</span> is mapped over.
           </p>
         )}
+        {hasInput(task) && (
+          <Disclosure title={task.name} about="what it is called with">
+            <ValueView path={taskInputPath(run.id, task.name)} label={`Input of ${task.name}`} />
+          </Disclosure>
+        )}
         {before.map((each) => (
           <Disclosure key={each} title={each} about="its result">
             <ValueView path={taskOutputPath(run.id, each)} label={`Result of ${each}`} />
@@ -246,6 +254,8 @@ function Disclosure({ title, about, children }: { title: string; about: string; 
 /** One attempt; its traceback on demand, unless it is `shown` as that of the task. */
 function Attempt({ attempt, shown }: { attempt: Schemas["AttemptView"]; shown: string | undefined }) {
   const outcome = attempt.outcome ?? "running";
+  const late = (attempt.started_at ?? 0) > (attempt.ended_at ?? Number.POSITIVE_INFINITY);
+  const queued = late ? 0 : (attempt.started_at ?? 0) - (attempt.began_at ?? 0);
   return (
     <li className="grid gap-1 rounded-md border border-line p-2.5">
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-xs">
@@ -260,8 +270,13 @@ function Attempt({ attempt, shown }: { attempt: Schemas["AttemptView"]; shown: s
         )}
         <span className="ml-auto flex gap-2 text-ink-3">
           <RelativeTime at={attempt.began_at} />
+          {queued >= SHOWN_QUEUE && (
+            <span title="on its way to the executor, or queued there">
+              queued <Duration from={attempt.began_at} to={attempt.started_at} />
+            </span>
+          )}
           <span className="text-ink-2">
-            <Duration from={attempt.began_at} to={attempt.ended_at} />
+            <Duration from={queued > 0 ? attempt.started_at : attempt.began_at} to={attempt.ended_at} />
           </span>
         </span>
       </div>

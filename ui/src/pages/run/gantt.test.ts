@@ -38,6 +38,25 @@ describe("ganttOf", () => {
     expect(rows[0]?.critical).toBe(true);
   });
 
+  it("has the queue time of attempts before the newest, and of one that never began", () => {
+    const attempts = [
+      { attempt: 1, began_at: 1_002, started_at: 1_003, ended_at: 1_004, outcome: "retry", executor: "workers" },
+      { attempt: 2, began_at: 1_005, ended_at: 1_006, outcome: "returned" },
+      { attempt: 3, began_at: 1_007, started_at: 1_020, ended_at: 1_008, outcome: "retry" },
+      { attempt: 4, began_at: 1_009, started_at: 1_008, ended_at: 1_010, outcome: "completed" },
+    ];
+    const [row] = ganttOf({ ...timeline, tasks: [{ name: "charge", state: "completed", attempts }] }, 1_012).rows;
+    expect(row?.bars.map((bar) => [bar.kind, bar.from, bar.to, bar.attempt])).toEqual([
+      ["queue", 2, 3, 1],
+      ["run", 3, 4, 1],
+      ["queue", 5, 6, 2],
+      ["queue", 7, 8, 3],
+      ["run", 8, 8, 3],
+      ["run", 9, 10, 4],
+    ]);
+    expect(row?.bars[0]?.title).toBe("attempt 1, on its way to workers");
+  });
+
   it("shows a mapped task from its first item to its last one, and nothing for what has not begun", () => {
     expect(rows[1]?.bars).toMatchObject([{ kind: "run", from: 1, to: 3, open: false }]);
     expect(rows[2]?.bars).toEqual([]);

@@ -61,9 +61,12 @@ function rowOf(task: TimelineTask, start: number, end: number): GanttRow {
     const where = [each.executor, each.worker].filter(Boolean).join(" on ");
     const more = { attempt: each.attempt, outcome: each.outcome ?? undefined };
     const title = [`attempt ${each.attempt}`, where && `at ${where}`, each.outcome, each.error ?? each.reason];
-    const began = each.started_at ?? each.began_at;
-    if (began > each.began_at) add("queue", each.began_at, began, `on its way to ${where || "its executor"}`, more);
-    add("run", began, each.ended_at, title.filter(Boolean).join(", "), more);
+    // An attempt that was handed back never began: all of it was the way to the executor and back.
+    const never = each.outcome === "returned" && !each.started_at;
+    const began = never ? (each.ended_at ?? end) : beginOf(each);
+    const way = `attempt ${each.attempt}, on its way to ${where || "its executor"}`;
+    if (began > each.began_at) add("queue", each.began_at, began, way, more);
+    if (!never) add("run", began, each.ended_at, title.filter(Boolean).join(", "), more);
   }
   if (bars.every((bar) => bar.kind !== "run") && task.started_at) {
     add("run", task.started_at, task.finished_at, task.items ? "first item begins, last item ends" : task.state, {
@@ -77,6 +80,11 @@ function rowOf(task: TimelineTask, start: number, end: number): GanttRow {
     items: task.items ?? undefined,
     bars,
   };
+}
+
+/** Returns when the body of an attempt began: the clock of its executor may differ from that of the other times. */
+function beginOf({ began_at, started_at, ended_at }: Schemas["TimelineAttempt"]): number {
+  return Math.min(Math.max(started_at ?? began_at, began_at), ended_at ?? Number.POSITIVE_INFINITY);
 }
 
 const STEPS = [1, 2, 5];

@@ -9,7 +9,8 @@ from msgspec import Meta
 
 from turnout.model.driver import Driver
 from turnout.model.events import ErrorInfo
-from turnout.model.rerun import RerunPlan, RunsAgain
+from turnout.model.rerun import AgainReason, RerunPlan, RunsAgain
+from turnout.model.rerun_items import ItemCount
 from turnout.model.rows import StoredRun
 from turnout.model.run_triggers import RunTrigger
 from turnout.model.states import RunState, TaskState
@@ -137,6 +138,10 @@ class TaskAgain(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """``follows``: it depends on a task that runs again. ``hook``: hooks run when their event comes."""
     after: str | None = None
     """For ``follows``: the task that it depends on."""
+    items: int | None = None
+    """Of a mapped task: its items, all of which run again. Absent: they are not known before its list is made."""
+    items_of_before: bool = False
+    """True: its list is made anew, and ``items`` is the number that it had in the earlier run."""
 
 
 class RerunPreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,11 +252,19 @@ def preview_of(plan: RerunPlan) -> RerunPreview:
         version_changed=plan.graph.version != plan.run.new.version,
         input=dict(plan.input),
         again=[
-            TaskAgain(task=task.name, why=again[pos].why, after=again[pos].after)
-            for pos, task in enumerate(tasks)
-            if pos in again
+            _task_again(task.name, again[pos], plan.items.get(pos)) for pos, task in enumerate(tasks) if pos in again
         ],
         reused=[task.name for pos, task in enumerate(tasks) if pos not in again],
+    )
+
+
+def _task_again(name: str, reason: AgainReason, items: ItemCount | None) -> TaskAgain:
+    return TaskAgain(
+        task=name,
+        why=reason.why,
+        after=reason.after,
+        items=None if items is None else items.count,
+        items_of_before=items is not None and not items.known,
     )
 
 

@@ -49,7 +49,7 @@ class GraphNode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When the body of the newest attempt began; of a mapped task, the first of its items."""
     finished_at: float | None = None
     child_run: str | None = None
-    """Of a task that starts a child run: the newest of them."""
+    """Of a task that starts a child run: the newest of them. The items of a mapped task have one each."""
     column: int = -1
     """Its place in a picture in which tasks are in a column to the right of their dependencies."""
     row: float = 0.0

@@ -26,8 +26,7 @@ class TimelineAttempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     began_at: float
     """When its start was committed."""
     started_at: float | None = None
-    """When its body began, if it is the newest attempt: until then the attempt was on its way, or queued at its
-    executor."""
+    """When its body began, where that is known: until then it was on its way, or queued at its executor."""
     ended_at: float | None = None
     outcome: str | None = None
     reason: str | None = None
@@ -107,20 +106,19 @@ def timeline_task(
         finished_at=row.finished_at,
         critical=row.name in path,
         waits=list(known.spans),
-        attempts=[_attempt(each, row) for each in attempts],
+        attempts=[_attempt(each) for each in attempts],
         items=None if items is None else items.counts,
     )
 
 
-def _attempt(attempt: AttemptView, row: TaskRow) -> TimelineAttempt:
-    newest = attempt.attempt == row.attempt
+def _attempt(attempt: AttemptView) -> TimelineAttempt:
     return TimelineAttempt(
         attempt=attempt.attempt,
         executor=attempt.executor,
         worker=attempt.worker,
         decision=attempt.decision,
         began_at=attempt.began_at,
-        started_at=row.started_at if newest else None,
+        started_at=attempt.started_at,
         ended_at=attempt.ended_at,
         outcome=attempt.outcome,
         reason=attempt.reason,
