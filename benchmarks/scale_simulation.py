@@ -1,10 +1,11 @@
 """Computes the databases, orchestrators and workers that a load needs, from measured costs, by queueing arithmetic.
 
     python benchmarks/scale_simulation.py [TASKS_PER_DAY …]
+    python benchmarks/scale_simulation.py --table
 
-Prints one JSON line per load and number of cells; ``docs/explanation/scale.md`` quotes them, with where each cost was
-measured. A station is a queue with several servers whose arrivals and service times are random (M/M/c, Erlang C); that
-overstates the wait of commits, which are gathered, and understates that of bursts.
+Prints one JSON line per load and number of cells, or the table of ``docs/explanation/scale.md``, which has where each
+cost was measured. A station is a queue with several servers whose arrivals and service times are random (M/M/c,
+Erlang C); that overstates the wait of commits, which are gathered, and understates that of bursts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from dataclasses import asdict, dataclass
 
 DAY = 86_400.0
 GIB = 2**30
+TABLE = ((1e6, 1), (1e8, 1), (1e8, 4), (1e8, 16), (1e9, 1), (1e9, 16))
+"""Tasks a day and least cells of the rows of the table."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ def plan(
     spare = min(
         per_cell * machine.orchestrator_cores / costs.orchestrator_s,
         machine.database_cores / (costs.database_s * with_deletion),
+        machine.wal_bytes_per_s / costs.wal_bytes,
         workers * machine.slots_per_worker / costs.body_s,
     )
     return Plan(
@@ -144,7 +148,30 @@ def plan(
     )
 
 
+def table() -> list[str]:
+    """Returns the rows of the page, in Markdown."""
+    return [_row(plan(load, least_cells=cells)) for load, cells in TABLE]
+
+
+def _row(made: Plan) -> str:
+    share = "all" if made.databases == 1 else f"{made.lost_cell_share:.0%}".replace("%", " %")
+    columns = (
+        f"10{str(round(math.log10(made.tasks_per_day))).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}",
+        f"{made.databases}",
+        f"{made.orchestrators}",
+        f"{made.workers}",
+        f"{made.dispatch_p99_ms:.2f} ms",
+        f"{made.wal_mb_per_s:.2g} MB/s",
+        f"{made.disk_gib_per_day:.1f} GiB",
+        f"{share}, {made.lost_cell_tasks:,.0f}, {made.catch_up_s:.0f} s",
+    )
+    return f"| {' | '.join(columns)} |"
+
+
 def main() -> None:
+    if sys.argv[1:] == ["--table"]:
+        print("\n".join(table()))
+        return
     for load in [float(text) for text in sys.argv[1:]] or [1e6, 1e8, 1e9]:
         for cells in (1, 4, 16):
             print(json.dumps({"least_cells": cells, **asdict(plan(load, least_cells=cells))}))

@@ -7,6 +7,7 @@ on if the orchestrator dies; the next one finds the invocation by the same name.
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -25,6 +26,9 @@ from turnout.dispatcher import (
 FIRST_POLL, LAST_POLL = 0.05, 1.0
 """Seconds between two polls: twice as long each time, up to the second."""
 REQUEST_TIMEOUT = 10.0
+ENDED = ("completed", "failed", "cancelled")
+UNREADABLE = (OSError, http.client.HTTPException, ValueError)
+"""No answer, one that breaks off, or one that is no JSON."""
 
 
 class HttpFunctionExecutor:
@@ -34,7 +38,7 @@ class HttpFunctionExecutor:
     def __init__(self, url: str, name: str = "functions", capacity: int = 100) -> None:
         self.name = name
         self.capacity = capacity
-        self._url = url.rstrip("/")
+        self._url = urllib.request.Request(url).full_url.rstrip("/")  # raises if it is no address
         self._running = self._done = self._failed = 0
 
     def bind(self, loader: Loader) -> None:
@@ -70,7 +74,7 @@ class HttpFunctionExecutor:
         """Says for ``turnout doctor`` why the endpoint cannot be used; None if it can."""
         try:
             await asyncio.to_thread(_request, "GET", f"{self._url}/", None)
-        except (OSError, ValueError) as error:
+        except UNREADABLE as error:
             return f"{self._url} does not answer: {error}"
         return None
 
@@ -78,7 +82,7 @@ class HttpFunctionExecutor:
         self._running += 1
         try:
             pause = FIRST_POLL
-            while (found := await self._send("GET", event)) is not None and found["status"] == "running":
+            while (found := await self._send("GET", event)) is not None and found.get("status") not in ENDED:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, LAST_POLL)
         finally:
@@ -89,36 +93,40 @@ class HttpFunctionExecutor:
         self._done += 1
         times: dict[str, Any] = {"started_at": found.get("started_at"), "finished_at": found.get("finished_at")}
         if found["status"] == "completed":
-            return ExecutionResult.success(event, found["output"], **times)
+            return ExecutionResult.success(event, found.get("output"), **times)
         self._failed += 1
         if found["status"] == "cancelled":
             return ExecutionResult.cancelled(event)
-        return ExecutionResult.failed(event, found["error"], **times)
+        return ExecutionResult.failed(event, found.get("error", "the function failed"), **times)
 
-    async def _send(self, method: str, event: TaskReadyEvent, body: Any = None) -> Any:
+    async def _send(self, method: str, event: TaskReadyEvent, body: Any = None) -> dict[str, Any] | None:
         """Returns what the endpoint answers about the invocation of this attempt; None if it does not know it. A
-        request without an answer is sent again: the function may have begun, and its name is the same."""
+        request without a readable answer is sent again: the function may have begun, and its name is the same."""
         url = f"{self._url}/invocations/{quote(f'{event.task_id}:{event.attempt}', safe='')}"
+        may_have_begun = method != "PUT"
         while True:
             try:
                 return await asyncio.to_thread(_request, method, url, body)
             except urllib.error.HTTPError as error:
-                if error.code == 404:
+                error.close()
+                if error.code == 404 and may_have_begun:
                     return None
-                if error.code == 429 and method == "PUT":
+                if not may_have_begun and error.code == 429:
                     raise NoCapacity("the endpoint takes nothing more at present") from error
-                if error.code < 500:
+                if not may_have_begun and error.code < 500:
                     raise
-            except urllib.error.URLError as error:
-                if method == "PUT" and isinstance(error.reason, ConnectionRefusedError):
+            except UNREADABLE as error:
+                if not may_have_begun and isinstance(getattr(error, "reason", None), ConnectionRefusedError):
                     raise ExecutorUnavailable(f"{self._url} refuses connections") from error
-            except OSError:
-                pass
+            may_have_begun = True
             await asyncio.sleep(LAST_POLL)
 
 
-def _request(method: str, url: str, body: Any) -> Any:
+def _request(method: str, url: str, body: Any) -> dict[str, Any]:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
     with urllib.request.urlopen(request, timeout=REQUEST_TIMEOUT) as answer:
-        return json.loads(answer.read() or b"null")
+        found = json.loads(answer.read())
+    if not isinstance(found, dict):
+        raise ValueError(f"{method} {url}: the answer is no object")
+    return found

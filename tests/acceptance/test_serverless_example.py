@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from tests.kit.forked import Forked, run_forked
-from tests.kit.waiting import until
+from tests.kit.waiting import PATIENCE, until
+from turnout import Runner
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -40,6 +43,10 @@ functions = HttpFunctionExecutor(sys.argv[1])
 with Runner("sqlite:///runs.db", executors={"functions": functions}, routing=routing) as runner:
     run = runner.submit(held, sys.argv[2]) if len(sys.argv) == 3 else runner.get(sys.argv[3])
     print(run.id, flush=True)
+    if sys.argv[2] == "cancel":
+        run.cancel()
+        print(run.wait(), flush=True)
+        sys.exit()
     print(run.wait(), run.result(), flush=True)
 """
 
@@ -105,18 +112,57 @@ def test_a_function_is_invoked_once_although_its_orchestrator_is_killed(
     assert list(invoked(functions).values()) == ["completed"], "one invocation, of one attempt"
 
 
-def test_an_invocation_that_is_not_known_is_lost_and_the_task_is_tried_again(functions: str, tmp_path: Path) -> None:
+def test_an_invocation_that_is_not_known_is_lost_and_the_task_is_retried(functions: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM.replace(", at_most_once=True", ""))
     gate = tmp_path / "open"
-    first = Forked(["program.py", "http://127.0.0.1:1", str(gate)], cwd=tmp_path, env=environment())
-    with first:
-        assert first.stdout is not None
-        run_id = first.stdout.readline().strip()
-        first.kill()
-        first.wait()
     gate.touch()
-    second = Forked(["program.py", functions, "-", run_id], cwd=tmp_path, env=environment())
-    with second:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with Forked(["program.py", address, str(gate)], cwd=tmp_path, env=environment()) as first:
+            assert first.stdout is not None
+            run_id = first.stdout.readline().strip()
+            silent.settimeout(PATIENCE)
+            connection, _ = silent.accept()
+            with connection:
+                connection.settimeout(PATIENCE)
+                asked = connection.recv(65_536).decode().split()[1]
+                first.kill()
+                first.wait()
+    unknown = unquote(asked.removeprefix("/invocations/"))
+    with Forked(["program.py", functions, "-", run_id], cwd=tmp_path, env=environment()) as second:
         assert second.stdout is not None
         assert second.stdout.readline().strip() == run_id
         assert second.stdout.readline() == "completed lake.png at 100 px\n"
+        assert second.wait(60) == 0
+    (invoked_name,) = invoked(functions)
+    assert unknown.rpartition(":")[0] == invoked_name.rpartition(":")[0], "it is the same task"
+    assert int(invoked_name.rpartition(":")[2]) > int(unknown.rpartition(":")[2]), "in another attempt"
+    with Runner(f"sqlite:///{tmp_path}/runs.db", workflows=()) as runner:
+        (lost,) = [each for each in runner.get(run_id).attempts() if each.outcome == "lost"]
+    assert lost.attempt == int(unknown.rpartition(":")[2])
+
+
+def test_a_cancelled_run_stops_its_function(functions: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    with Forked(["program.py", functions, str(tmp_path / "never")], cwd=tmp_path, env=environment()) as first:
+        assert first.stdout is not None
+        run_id = first.stdout.readline().strip()
+        until(lambda: invoked(functions), "the function was not invoked")
+        first.kill()
+        first.wait()
+    with Forked(["program.py", functions, "cancel", run_id], cwd=tmp_path, env=environment()) as second:
+        assert second.stdout is not None
+        assert second.stdout.readline().strip() == run_id
+        assert second.stdout.readline() == "cancelled\n"
+        assert second.wait(60) == 0
+    assert list(invoked(functions).values()) == ["cancelled"]
+
+
+def test_the_doctor_says_whether_the_endpoint_can_be_reached(functions: str, tmp_path: Path) -> None:
+    for url, code in ((functions, 0), ("http://127.0.0.1:1", 5)):
+        (tmp_path / "turnout.toml").write_text(
+            f'[executors.functions]\nuse = "http_function:HttpFunctionExecutor"\nurl = "{url}"\n'
+        )
+        found, out, err = run_forked(["-m", "turnout", "doctor"], cwd=tmp_path, env=environment(), timeout=100)
+        assert found == code, out + err
+        assert (f"{url} does not answer: " in out) == bool(code)

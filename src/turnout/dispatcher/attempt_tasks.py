@@ -64,7 +64,8 @@ class AttemptTasks:
         others: list[TaskReadyEvent] = []
         for event in events:
             attempt = self.of(event)
-            if attempt is None or attempt.started:
+            # One that an earlier orchestrator handed over may have begun.
+            if attempt is None or attempt.started or attempt.event.again:
                 others.append(event)
             else:
                 attempt.withdrawn = reason

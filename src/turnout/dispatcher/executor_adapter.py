@@ -137,12 +137,17 @@ class ExecutorAdapter(BatchExecutor):
             await _done(self._start())
 
     async def stop(self, timeout: float) -> None:
-        """Lets calls of ``execute`` end within the timeout and cancels the rest, then stops the executor itself. Those
-        of an executor that reattaches are left to the next orchestrator."""
+        """Lets calls of ``execute`` and ``cancel`` end within the timeout and cancels the rest, then stops the executor
+        itself. Calls of ``execute`` of an executor that reattaches are left to the next orchestrator."""
         deadline = time.monotonic() + timeout
         if self.reattaches:
             self.leave()
         await self._tasks.stop(timeout)
+        if self._cancelling:
+            # What was cancelled has its result, so no later orchestrator asks for it to stop.
+            _, late = await asyncio.wait(self._cancelling, timeout=max(0.0, deadline - time.monotonic()))
+            for asked in late:
+                asked.cancel()
         if self._stop is not None:
             await _done(self._stop(max(0.0, deadline - time.monotonic())))
 

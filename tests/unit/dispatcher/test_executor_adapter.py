@@ -523,7 +523,45 @@ def test_stop_lets_calls_end_and_cancels_the_rest_before_the_executor_is_stopped
     play(scenario)
 
 
+@pytest.mark.parametrize("answers", [True, False])
+def test_stop_lets_cancels_end_that_were_asked_for_and_waits_for_none_that_hangs(
+    executor: Make, event_of: Make, answers: bool
+) -> None:
+    async def scenario() -> None:
+        cancelled: list[str] = []
+
+        async def cancel(event: TaskReadyEvent) -> None:
+            await (turns(5) if answers else forever())
+            cancelled.append(event.task_id)
+
+        plain = executor(lambda event: forever(), cancel=cancel, reattach=lambda event: forever())
+        adapter = ExecutorAdapter("plain", plain)
+        adapter.execute_many([event_of()], Results())
+        await turns(1)
+        adapter.cancel(event_of())
+        await adapter.stop(20.0 if answers else 0.01)
+        assert cancelled == (["run.1"] if answers else []), "no later orchestrator would ask for it"
+
+    play(scenario)
+
+
 # -- reattachment -----------------------------------------------------------------------------------------------
+
+
+def test_an_attempt_that_was_begun_before_is_never_returned(executor: Make, event_of: Make) -> None:
+    async def scenario() -> None:
+        results = Results()
+        again = msgspec.structs.replace(event_of(), again=True)
+
+        async def found(event: TaskReadyEvent) -> ExecutionResult:
+            return ExecutionResult.success(event)
+
+        adapter = ExecutorAdapter("plain", executor(lambda event: forever(), reattach=found))
+        adapter.execute_many([again], results)
+        adapter.withdraw([event_of()], "paused")
+        assert (await results.first()).status is ExecutionStatus.COMPLETED
+
+    play(scenario)
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from kit.dispatcher import FakeAssigner
 from kit.loop import ManualLoop
@@ -471,6 +472,17 @@ def test_attempts_that_others_hold_end_with_the_cancellation(build: Build) -> No
     parts.runs.command(owned, RunCommand("cancel", None))
     parts.drive()
     assert parts.dispatcher.cancelled == [] and parts.store.tables["run-1"].run.state is RunState.CANCELLED
+
+
+def test_an_attempt_that_was_reattached_is_stopped_by_its_executor_here(build: Build) -> None:
+    parts = build(A)
+    parts.submit(A)
+    owned = parts.runs["run-1"]
+    owned.machine.tasks[0] = msgspec.structs.replace(owned.machine.tasks[0], holder="a session that has died")
+    parts.runs.command(owned, RunCommand("cancel", None))
+    parts.drive()
+    assert [event.task_id for event in parts.dispatcher.cancelled] == [task_id("run-1", 0)]
+    assert parts.states() == {"a": "running"}, "its executor says how it ends"
 
 
 def test_an_order_that_changes_nothing_is_acknowledged_without_a_commit(build: Build, loop: ManualLoop) -> None:

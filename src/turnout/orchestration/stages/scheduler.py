@@ -203,14 +203,14 @@ class Scheduler:
     def _cancel_elsewhere(self, transition: Transition, running: Sequence[int]) -> list[int]:
         """Ends attempts that other sessions hold; their holders find out. Returns those of this process."""
         mine: list[int] = []
-        delivery = self._delivery
-        # An executor here may have it although another session holds it.
-        in_flight = delivery.in_flight() if delivery.assigners and running else {}
+        # A child run is not ended here: its parent ends after it.
+        own = (self._session.id, CHILD)
+        # An executor here may have it although another session holds it: of a worker, or reattached.
+        others = any(transition.task(pos).holder not in own for pos in running)
+        in_flight = self._delivery.in_flight() if others else {}
         for pos in running:
-            # A child run is not ended here: its parent ends after it.
             row = transition.task(pos)
-            is_here = (transition.machine.event(pos, row).task_id, row.attempt) in in_flight
-            if is_here or row.holder in (self._session.id, CHILD):
+            if row.holder in own or (transition.machine.event(pos, row).task_id, row.attempt) in in_flight:
                 mine.append(pos)
             else:
                 transition.stop_running(pos, transition.run_row.reason or "cancelled")
