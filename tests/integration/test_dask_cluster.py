@@ -13,12 +13,13 @@ import msgspec
 import pytest
 
 from tests import executor_flows as flows
-from tests.kit.sites import SITES, DaskSite, free_port
+from tests.kit.sites import SITES, SLOTS, DaskSite, free_port
 from tests.kit.waiting import until
 from turnout import Runner
 from turnout.dispatcher import RoutingConfig, RoutingRule
 from turnout.errors import ResourcesUnavailable
 from turnout.executors.cluster.executor import ClusterExecutor
+from turnout.model.reasons import CLUSTER_UNAVAILABLE
 
 pytestmark = [
     pytest.mark.timeout(400),
@@ -130,3 +131,64 @@ def test_a_check_says_whether_the_cluster_can_be_reached(
 ) -> None:
     found = asyncio.run(made(site).check())
     assert found is None if said is None else said in (found or ""), found
+
+
+class GrowingDask(DaskSite):
+    """A scheduler that takes no plugins from clients, and workers that come one by one."""
+
+    workers = 0
+    resources = ""
+
+    def scheduler_options(self) -> tuple[str, ...]:
+        return ("--preload", "turnout.executors.dask.plugin")
+
+    def worker_options(self) -> tuple[str, ...]:
+        return ("--resources", self.resources) if self.resources else ()
+
+    def add(self, resources: str = "") -> None:
+        self.resources = resources
+        self._add()
+
+    def executor(self) -> ClusterExecutor:
+        return self.options(self.address, "default")["executors"]["dask"]
+
+
+@pytest.fixture
+def growing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GrowingDask]:
+    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__BLOCKED_HANDLERS", '["register_scheduler_plugin"]')
+    site = GrowingDask(tmp_path)
+    try:
+        yield site
+    finally:
+        site.close()
+
+
+def test_capacity_follows_a_cluster_that_grows_and_what_others_use_of_it(
+    growing: GrowingDask, sqlite_url: str, tmp_path: Path
+) -> None:
+    from distributed import Client
+
+    notes, go = tmp_path / "notes", tmp_path / "go"
+    with runner_on(
+        DaskSite.options(f"tcp://127.0.0.1:{free_port()}", "default")["executors"]["dask"], sqlite_url
+    ) as runner:
+        run_id = runner.submit(flows.equipped, path=str(notes), go=str(go)).id
+        until(lambda: runner.get(run_id).tasks()[0].reason == CLUSTER_UNAVAILABLE, "the cluster is not missed")
+    growing.start()
+    growing.add()
+    with Client(growing.address) as client:
+        client.wait_for_workers(1)
+        executor = growing.executor()
+        with runner_on(executor, sqlite_url) as runner:
+            run = runner.get(run_id)
+            said = "no_node_fits: asks for gpu=1 license=1; the nearest node has gpu=0 license=0"
+            until(lambda: run.tasks()[0].reason == said, f"the reason is another: {run.tasks()[0].reason}")
+            assert executor.metrics().capacity == SLOTS
+            growing.add("GPU=1,license=1")
+            until(notes.exists, "the body has not begun on the new worker")
+            until(lambda: executor.metrics().capacity == 2 * SLOTS, "the capacity does not follow the new worker")
+            others = client.submit(flows.hold, str(tmp_path / "others"), str(go), pure=False)
+            until(lambda: executor.metrics().capacity == 2 * SLOTS - 1, "what others use is offered")
+            go.touch()
+            run.result(WAIT)
+            others.result(WAIT)

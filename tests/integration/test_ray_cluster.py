@@ -57,6 +57,13 @@ def main():
         until(lambda: any(line.stream == "progress" for line in run.logs()), "its progress has not come")
         go.touch()
         said["pid"] = run.result(120)
+        import ray
+
+        others = ray.remote(flows.hold).options(num_cpus=1).remote(f"{folder}/others", f"{folder}/stop")
+        until(lambda: executor.metrics().capacity == 1, "what others use is offered")
+        Path(folder, "stop").touch()
+        ray.get(others)
+        until(lambda: executor.metrics().capacity == 2, "what others gave back is not offered")
         tiny = runner.submit(flows.success, "Ada")
         tiny.wait(120)
         said["tiny"] = [tiny.status().state.value, len(tiny.attempts()), tiny.attempts()[0].error]

@@ -10,6 +10,7 @@ from turnout.dispatcher.no_dispatcher import NoDispatcher
 from turnout.model.breaker import BreakerState
 from turnout.model.events import DispatchDecision, ExecutionResult, TaskReadyEvent
 from turnout.model.labels import WORKER_LABEL
+from turnout.model.resources import Resources
 from turnout.model.spec import TaskSpec, WorkflowSpec
 
 
@@ -31,6 +32,7 @@ class FakeAssigner:
         labels: Mapping[str, str] | None,
         exclusive: bool = False,
         others: Sequence[TaskSpec] = (),
+        resources: Resources | None = None,
     ) -> str:
         return (labels or {}).get(WORKER_LABEL) or ("alone" if exclusive else "any")
 

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.logs import StoredLines
+from turnout.model.resources import Resources
 from turnout.model.rows import Renewal, Session
 from turnout.model.spec import TaskSpec
 from turnout.model.workers import HubStatus
@@ -21,9 +22,10 @@ class Assigner(Protocol):
         labels: Mapping[str, str] | None,
         exclusive: bool = False,
         others: Sequence[TaskSpec] = (),
+        resources: Resources | None = None,
     ) -> str:
         """Returns what such a task asks of a holder: tasks with the same selector wait for the same holders. The holder
-        must be able to run the ``others`` too."""
+        must be able to run the ``others`` too, and has the ``resources`` of the decision where it knows of any."""
         ...
 
     def assign(self, selector: str) -> str | None:

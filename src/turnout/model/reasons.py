@@ -36,6 +36,8 @@ WAITING_FOR_ITS_WORKER = "waiting_for_its_worker"
 """The reason of a task whose run stays on one worker, which is not connected here and whose lease is not over."""
 CLUSTER_UNAVAILABLE = "cluster_unavailable"
 """The reason of a task whose executor runs attempts in a cluster that does not serve it."""
+NO_NODE_FITS = "no_node_fits"
+"""The reason of a task that asks for resources that no node of its cluster has, and what the nearest has."""
 HUB_UNAVAILABLE = "hub_unavailable"
 """The reason of a task that goes to workers while its owner has no hub that is up."""
 PAUSED, CANCELLED = "paused", "cancelled"
@@ -96,6 +98,10 @@ WAIT_REASONS: Mapping[str, WaitReason] = {
         "The cluster of the task's executor (Ray, Dask, Kubernetes) does not answer the run's owner, or does not let "
         "Turnout create what it needs; the reason, or the log of the owner, has its words.",
         "Start the cluster, or mend its address or permissions; the task starts as soon as the cluster answers.",
+    ),
+    NO_NODE_FITS: WaitReason(
+        "No node of the cluster (Ray, Dask) has the resources of the task; the reason says what the nearest has.",
+        "Add such a node, or ask for less. With ``scales`` the executor leaves it to a cluster that adds nodes.",
     ),
     "pod_unschedulable": WaitReason(
         "No node of the Kubernetes cluster took the pod of the last attempt; the reason has the scheduler's words.",

@@ -238,6 +238,8 @@ class HubProtocol(HubOutbox):
             case Credit():
                 if message.seq > worker.seq:
                     worker.seq, worker.credits = message.seq, message.credits
+                    if message.concurrency:
+                        worker.hello = msgspec.structs.replace(worker.hello, concurrency=message.concurrency)
                     self.events.append(CapacityChanged(worker))
             case Start():
                 self._on_start(worker, message)

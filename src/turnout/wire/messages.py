@@ -68,9 +68,11 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True):
     release: tuple[str, ...] = ()
 
 
-class Credit(msgspec.Struct, frozen=True):
+class Credit(msgspec.Struct, frozen=True, omit_defaults=True):
     seq: Number
     credits: Credits
+    concurrency: int = 0
+    """As that of the hello, if it has changed; 0: it has not."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):

@@ -149,11 +149,15 @@ class WorkerSession:
         """True if steps of this hub are still its own: it answers, or has not been silent for a lease."""
         return self.state is SessionState.OPEN or now - self.contact < self._lease
 
-    def set_credits(self, credits: int) -> None:
-        if credits != self.credits:
+    def set_credits(self, credits: int, concurrency: int = 0) -> None:
+        """Sends how many steps of this hub may be here and, if it has changed, how many steps run at once."""
+        changed = concurrency if concurrency != self._hello.concurrency else 0
+        if changed:
+            self._hello = msgspec.structs.replace(self._hello, concurrency=concurrency)
+        if changed or credits != self.credits:
             self.credits = credits
             if self.state is SessionState.OPEN:
-                self._send(Credit(self._next_seq(), credits))
+                self._send(Credit(self._next_seq(), credits, changed))
 
     def report(self, changed: Sequence[HeldStep], now: float) -> None:
         """Sends at once what has changed about these steps of this hub."""

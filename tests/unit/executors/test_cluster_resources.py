@@ -10,6 +10,7 @@ import pytest
 from turnout.executors.cluster.executor import ClusterExecutor
 from turnout.executors.dask.executor import DaskBackend
 from turnout.model.resources import Resources
+from turnout.model.spec import Body, TaskSpec
 
 BACKEND = DaskBackend("tcp://127.0.0.1:8786", "default", {}, None)
 
@@ -59,6 +60,38 @@ def test_what_no_node_has_is_refused_with_what_the_nearest_has() -> None:
     assert made.fits(Resources(cpu=8)) is None
     assert made.fits(Resources(gpu=2, cpu=4)) is None
     assert made.fits(Resources(gpu=4)) == "asks for gpu=4; the nearest node has gpu=2"
+
+
+class OpenRouter:
+    address, dropped, is_open = "", 0, True
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def send(self, route: bytes, frames: Sequence[bytes]) -> None: ...
+
+
+def test_a_task_that_no_node_fits_waits_with_the_nearest_fit_until_a_node_comes() -> None:
+    made = executor(RayNames(), [{"CPU": 4.0, "GPU": 2.0}])
+    made.router = OpenRouter()
+    looks: list[bool] = []
+    made.on_capacity(lambda: looks.append(True))
+    task = TaskSpec(name="train", body=Body("python", "tasks:train"))
+    selector = made.selector(task, None, resources=Resources(gpu=4))
+    assert made.wait_reason(selector) == "no_node_fits: asks for gpu=4; the nearest node has gpu=2"
+    assert made.assign(selector) is None
+    made._keep_figures({"nodes": [{"CPU": 4.0, "GPU": 2.0}]})
+    assert not looks
+    made._keep_figures({"nodes": [{"CPU": 4.0, "GPU": 4.0}]})
+    assert looks, "the tasks that wait are not looked at again"
+    assert made.wait_reason(selector).startswith("no_worker_matches"), "a supervisor would take it"
+
+
+def test_a_task_of_a_cluster_that_grows_waits_inside_of_it() -> None:
+    made = executor(RayNames(), [{"CPU": 4.0}], scales=True)
+    task = TaskSpec(name="train", body=Body("python", "tasks:train"))
+    assert made.selector(task, None, resources=Resources(gpu=4)) == made.selector(task, None)
 
 
 @pytest.mark.parametrize("nodes", [[], [{"GPU": 1.0}]])

@@ -332,6 +332,24 @@ def test_two_hubs_keep_their_own_attempts_when_one_of_them_connects_again() -> N
     played(play)
 
 
+def test_an_orchestrator_learns_how_many_attempts_a_cluster_runs_when_that_changes() -> None:
+    async def main() -> None:
+        cluster = Cluster(slots=0)
+        supervisor = Supervisor(cluster, name="test")
+        hub = Hub(supervisor, "hub")
+        await hub.pump()
+        assert hub.worker.credits == 2, "attempts that wait have an empty cluster grow"
+        cluster._slots = 8
+        supervisor._tick(boot_time())
+        await hub.pump()
+        assert (hub.worker.capacity, hub.worker.credits) == (8, 16)
+        hub.connection += 1
+        await hub.pump()
+        assert (hub.worker.capacity, hub.worker.credits) == (8, 16), "another connection has another greeting"
+
+    asyncio.run(main())
+
+
 def test_lines_that_come_twice_are_kept_once() -> None:
     async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
         await hub.give(step("a"))

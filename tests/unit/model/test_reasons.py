@@ -13,6 +13,7 @@ WAITS = (
     reasons.NO_WORKER_MATCHES,
     reasons.WAITING_FOR_ITS_WORKER,
     reasons.CLUSTER_UNAVAILABLE,
+    reasons.NO_NODE_FITS,
     reasons.BREAKER_OPEN,
     reasons.LIMIT,
     reasons.WAITING_TO_RUN_ALONE,

@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
+
+import msgspec
 
 from turnout.contracts.executor import Work
 from turnout.executors.cluster.job_step import step_of_job
@@ -16,7 +18,7 @@ from turnout.executors.cluster.router import LINGER, Backend, ClusterRouter, des
 from turnout.executors.workers.executor import WorkersExecutor
 from turnout.executors.workers.settings import HubSettings
 from turnout.model.durations import Duration, seconds
-from turnout.model.reasons import CLUSTER_UNAVAILABLE
+from turnout.model.reasons import CLUSTER_UNAVAILABLE, NO_NODE_FITS
 from turnout.model.resources import Resources, lacking
 from turnout.model.spec import TaskSpec
 from turnout.model.values import MAX_BYTES
@@ -24,6 +26,9 @@ from turnout.runtime.importable import MAIN, unlocatable
 from turnout.wire.documents import Step
 
 log = logging.getLogger("turnout.cluster")
+
+ASKS = "\0"
+"""What separates the resources of a task from the rest of its selector."""
 
 CHECK_TIMEOUT = 11.0
 """Seconds that the cluster's client may take in a check of the connection."""
@@ -91,19 +96,30 @@ class ClusterExecutor(WorkersExecutor):
         labels: Mapping[str, str] | None,
         exclusive: bool = False,
         others: Sequence[TaskSpec] = (),
+        resources: Resources | None = None,
     ) -> str:
         # Every attempt has a process of its own there, so none needs the whole cluster for itself.
-        return super().selector(task, labels, exclusive=False, others=others)
+        base = super().selector(task, labels, exclusive=False, others=others)
+        # Where nodes may come, the cluster must see what waits.
+        return base if resources is None or self._scales else f"{base}{ASKS}{msgspec.json.encode(resources).decode()}"
 
     def has_capacity(self) -> bool:
         return self.listening and super().has_capacity()
 
     def assign(self, selector: str) -> str | None:
         # While the connection is lost the hub still has its worker: a step could not be sent, and would be returned.
-        return super().assign(selector) if self.listening else None
+        base, resources = _parts(selector)
+        return super().assign(base) if self.listening and self._misfit(resources) is None else None
 
     def wait_reason(self, selector: str) -> str:
-        return super().wait_reason(selector) if self.listening else CLUSTER_UNAVAILABLE
+        base, resources = _parts(selector)
+        if not self.listening:
+            return CLUSTER_UNAVAILABLE
+        misfit = self._misfit(resources)
+        return super().wait_reason(base) if misfit is None else f"{NO_NODE_FITS}: {misfit}"
+
+    def _misfit(self, resources: Resources | None) -> str | None:
+        return None if resources is None else self.fits(resources)
 
     async def check(self) -> str | None:
         """Returns why the cluster cannot be reached; None if it can. Asked of an executor that has not started."""
@@ -138,9 +154,18 @@ class ClusterExecutor(WorkersExecutor):
 
     def _keep_figures(self, figures: dict[str, Any] | None) -> None:
         if figures:
-            self.figures = figures
+            before, self.figures = self.figures, figures
+            if before.get("nodes") != figures.get("nodes"):
+                self.room()  # a task may have waited for such a node
 
     def _holder_changed(self, before: str, after: str) -> None:
         log.warning("the supervisor of executor %s was restarted: what it had is lost", self.name)
         self.holders_died([before])
         self.background.spawn(self.membership.end_session(before))
+
+
+@lru_cache(maxsize=1024)
+def _parts(selector: str) -> tuple[str, Resources | None]:
+    """Returns the selector of the hub, and the resources that the task asks for."""
+    base, _, asked = selector.partition(ASKS)
+    return base, msgspec.json.decode(asked, type=Resources) if asked else None

@@ -100,12 +100,13 @@ class Links:
             else:
                 link.session.tick(now)
 
-    def share(self, credits: int) -> None:
-        """Divides the credits among the orchestrators; each gets one at least, if there are any."""
+    def share(self, credits: int, concurrency: int) -> None:
+        """Divides the credits among the orchestrators; each gets one at least, if there are any. All of them learn how
+        many attempts run at once."""
         sessions = self.open
         for number, session in enumerate(sessions):
             share, more = divmod(credits, len(sessions))
-            session.set_credits(max(share + (number < more), min(1, credits)))
+            session.set_credits(max(share + (number < more), min(1, credits)), concurrency)
 
     def wake(self) -> None:
         """Wakes the calls of orchestrators that there are messages for."""

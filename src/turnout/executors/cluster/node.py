@@ -120,7 +120,11 @@ class NodeRunner:
             watching.cancel()
             ended.set()
             self._loader.drop(job.event)
-        await sending
+        try:
+            await sending
+        except Exception:
+            # Its lines may be missing; its result is not.
+            log.exception("the output of attempt %s could not be sent", token)
         await _persist(partial(link.finish, token, msgspec.json.encode(result)))
 
     def _executor(self, max_output_bytes: int) -> JobExecutor:

@@ -12,14 +12,15 @@ import logging
 import os
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 from turnout.contracts.clock import boot_time
+from turnout.executors.cluster.host import Host, refused
 from turnout.executors.cluster.job_step import encode_step, resources_of
 from turnout.executors.cluster.links import Link, Links, within
-from turnout.model.events import ExecutionResult, decode_result
+from turnout.model.events import decode_result
 from turnout.model.workers import ANY_HANDLER
 from turnout.runtime.process_info import boot_id, pid_namespace, process_started
 from turnout.runtime.step_output import progress_in
@@ -27,7 +28,6 @@ from turnout.wire.frames import JSON, MSGPACK
 from turnout.wire.held_steps import HeldStep, HeldSteps, unable
 from turnout.wire.messages import MAX_CREDITS, VERSION, Hello, Progress
 from turnout.wire.result_codec import answer_of
-from turnout.wire.step_codec import event_of
 
 log = logging.getLogger("turnout.cluster")
 
@@ -38,30 +38,6 @@ BEGIN_WAIT = 20.0
 MIN_AHEAD = 2
 """Attempts that wait in the cluster at least, also in one that has no node at present."""
 OVERDUE = "its deadline had passed before it could begin"
-
-
-class Host(Protocol):
-    """The cluster, as a supervisor uses it. All calls are made on the supervisor's event loop."""
-
-    def launch(self, token: str, step: bytes, resources: Mapping[str, float]) -> None:
-        """Has a node run this step as soon as one has the resources."""
-        ...
-
-    def recall(self, token: str) -> None:
-        """Called when a step that was launched, and has not begun, is not needed any more."""
-        ...
-
-    def slots(self) -> int:
-        """Returns how many attempts the cluster runs at once."""
-        ...
-
-    def figures(self) -> dict[str, Any]:
-        """Returns the resources of the cluster: ``total``, ``free``, and ``nodes`` with those of each."""
-        ...
-
-
-class ClusterRefused(Exception):
-    """The error of an attempt that its cluster does not take, such as one with an amount that it does not know."""
 
 
 class Supervisor:
@@ -140,6 +116,12 @@ class Supervisor:
         """Returns how many attempts to ask for: more than run at once, so that an autoscaler sees what waits."""
         slots = self._host.slots()
         return min(MAX_CREDITS, slots + (max(slots, MIN_AHEAD) if self._ahead is None else self._ahead))
+
+    def in_use(self, name: str, default: float) -> float:
+        """Returns how much of this resource the attempts have that have begun; ``default`` is that of an attempt that
+        asks for none."""
+        steps = (self._held_steps.table[token].step for token in self._nodes if token in self._held_steps.table)
+        return sum(resources_of(step).get(name, default) for step in steps)
 
     # -- nodes ------------------------------------------------------------------------------------------------------
     async def begin(self, token: str, node: str) -> float | None:
@@ -248,12 +230,8 @@ class Supervisor:
         try:
             self._host.launch(token, encode_step(step), resources_of(step))
         except Exception as error:
-            # Another attempt would ask for the same, and be refused again.
             log.warning("the cluster does not take attempt %s: %s: %s", token, type(error).__name__, error)
-            refused = ClusterRefused(f"the cluster does not take it: {type(error).__name__}: {error}")
-            self._held_steps.finish(
-                token, answer_of(step, ExecutionResult.failed(event_of(step), refused, retryable=False))
-            )
+            self._held_steps.finish(token, refused(step, error))
         else:
             self._launched.add(token)
 
@@ -272,7 +250,7 @@ class Supervisor:
 
     def _tick(self, now: float) -> None:
         self._links.tick(now)
-        self._links.share(self._credits())
+        self._links.share(self._credits(), min(self._host.slots(), MAX_CREDITS))
         for held_step in tuple(self._held_steps.waiting.values()):
             if held_step.overdue(now):
                 self._held_steps.return_step(held_step.token, OVERDUE)

@@ -110,21 +110,36 @@ class DaskBackend:
 
         await self._close()
         security = Security(**self._tls, require_encryption=True) if self._tls else None
-        self._client = await Client(self.address, asynchronous=True, security=security, timeout=CONNECT_TIMEOUT)
+        client: Any = Client(self.address, asynchronous=True, security=security, timeout=CONNECT_TIMEOUT)
+        try:
+            await client
+        except BaseException:
+            # One that is dropped goes on to connect.
+            await client.close(0)
+            raise
+        self._client = client
 
     async def _open(self) -> None:
         from turnout.executors.dask.plugin import SupervisorPlugin
 
         await self._connect()
-        await self._client.register_plugin(SupervisorPlugin(self._namespace, self._ahead))
+        try:
+            await self._client.register_plugin(SupervisorPlugin(self._namespace, self._ahead))
+        except ValueError:
+            # The scheduler takes no plugins from clients. It may have been started with this one.
+            if not await self._call("ready"):
+                raise
 
     async def _exchange(
         self, hub: str, connection: int, frames: Sequence[Sequence[bytes]], wait: float
     ) -> dict[str, Any]:
+        return await self._call("exchange", hub, connection, frames, wait)
+
+    async def _call(self, method: str, *arguments: Any) -> Any:
         from turnout.executors.dask.plugin import handler_name
 
         call = getattr(self._client.scheduler, handler_name(self._namespace))
-        return await call(method="exchange", arguments=(hub, connection, frames, wait))
+        return await call(method=method, arguments=arguments)
 
     async def _close(self) -> None:
         client, self._client = self._client, None

@@ -68,6 +68,8 @@ class DaskHost:
         if self._client is None:
             raise RuntimeError(f"the supervisor of namespace {self._namespace} could not start")
         match method:
+            case "ready":
+                return self.supervisor.holder
             case "exchange":
                 return await self.supervisor.exchange(*arguments)
             case "begin":
@@ -103,7 +105,11 @@ class DaskHost:
             cancelling.add_done_callback(self._cancelling.discard)
 
     def slots(self) -> int:
-        return sum(worker.nthreads for worker in self._scheduler.workers.values())
+        own = f"{handler_name(self._namespace)}-"
+        return sum(
+            max(0, worker.nthreads - sum(not str(task.key).startswith(own) for task in worker.processing))
+            for worker in self._scheduler.workers.values()
+        )
 
     def figures(self) -> dict[str, Any]:
         nodes: list[dict[str, float]] = []
@@ -154,11 +160,17 @@ class SupervisorPlugin(SchedulerPlugin):
         self.namespace = namespace
         self.ahead = ahead
         self.name = handler_name(namespace)
+        self._host: DaskHost | None = None
+
+    async def before_close(self) -> None:
+        """Called when the scheduler is about to close: the client inside of it would go on to look for it."""
+        if self._host is not None:
+            await self._host.close()
 
     async def start(self, scheduler: Scheduler) -> None:
         if self.name in scheduler.handlers:
             return
-        host = DaskHost(scheduler, self.namespace, self.ahead)
+        host = self._host = DaskHost(scheduler, self.namespace, self.ahead)
         # Before anything is awaited: two clients may install it at once.
         scheduler.handlers[self.name] = host.handle
         scheduler.extensions[self.name] = host
@@ -177,7 +189,19 @@ class SupervisorPlugin(SchedulerPlugin):
 
 async def dask_setup(scheduler: Scheduler) -> None:
     """Called by ``dask scheduler --preload turnout.executors.dask.plugin``: starts the default namespace."""
-    await scheduler.register_scheduler_plugin(SupervisorPlugin("default"), idempotent=True)
+    # It is a client of the scheduler, which serves none before all of this has returned.
+    starting = asyncio.ensure_future(scheduler.register_scheduler_plugin(SupervisorPlugin("default"), idempotent=True))
+    _preloads.add(starting)
+    starting.add_done_callback(_preloaded)
+
+
+_preloads: set[asyncio.Future[None]] = set()
+
+
+def _preloaded(starting: asyncio.Future[None]) -> None:
+    _preloads.discard(starting)
+    if not starting.cancelled() and (error := starting.exception()) is not None:
+        log.error("the supervisor of namespace default could not start", exc_info=error)
 
 
 # -- on workers ------------------------------------------------------------------------------------------------------

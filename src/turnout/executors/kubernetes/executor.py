@@ -226,6 +226,7 @@ class KubernetesExecutor(RemoteExecutor, UsesHub):
         labels: Mapping[str, str] | None,
         exclusive: bool = False,
         others: Sequence[TaskSpec] = (),
+        resources: Resources | None = None,
     ) -> str:
         """Every task waits for the same: a slot among the Jobs."""
         return self._name

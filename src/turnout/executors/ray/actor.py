@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ GRACE = 5.0
 """Seconds between SIGTERM and SIGKILL for a body that is cancelled or out of time."""
 FIGURES_INTERVAL = 1.0
 """Seconds between two looks at the resources of the cluster."""
+LOOKS = 5
+"""Looks of which the one counts at which others used least: an attempt has its CPU some time before it begins, and Ray
+reports one that has ended for some time after."""
 NO_RETRIES: Mapping[str, Any] = {"max_retries": 0, "retry_exceptions": False}
 """Ray never runs an attempt twice: whether it is retried, its run decides."""
 
@@ -37,6 +41,8 @@ class SupervisorActor:
         self._run_step = ray.remote(run_step)
         self._refs: dict[str, Any] = {}
         self._figures = _figures()
+        self._others: deque[float] = deque([0.0], maxlen=LOOKS)
+        """CPUs that others used at the last looks."""
         self._waiting: set[asyncio.Task[None]] = set()
         self._started = False
 
@@ -78,7 +84,7 @@ class SupervisorActor:
             ray.cancel(ref, force=False)
 
     def slots(self) -> int:
-        return int(self._figures["total"].get("CPU", 0))
+        return max(0, int(self._figures["total"].get("CPU", 0) - min(self._others)))
 
     def figures(self) -> dict[str, Any]:
         return self._figures
@@ -100,6 +106,7 @@ class SupervisorActor:
             await asyncio.sleep(FIGURES_INTERVAL)
             try:
                 self._figures = await asyncio.to_thread(_figures)
+                self._others.append(others_use(self._figures, self._supervisor.in_use("CPU", 1.0)))
             except Exception as error:
                 log.warning("the resources of the cluster are not known: %s", error)
 
@@ -107,6 +114,12 @@ class SupervisorActor:
         task = asyncio.get_running_loop().create_task(work)
         self._waiting.add(task)
         task.add_done_callback(self._waiting.discard)
+
+
+def others_use(figures: Mapping[str, Any], own: float) -> float:
+    """Returns how many CPUs are in use, but for those of the attempts that have begun."""
+    total, free = figures["total"].get("CPU", 0.0), figures["free"].get("CPU", 0.0)
+    return max(0.0, total - free - own)
 
 
 def _figures() -> dict[str, Any]:

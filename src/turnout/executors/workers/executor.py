@@ -237,6 +237,7 @@ class WorkersExecutor(RemoteExecutor):
         labels: Mapping[str, str] | None,
         exclusive: bool = False,
         others: Sequence[TaskSpec] = (),
+        resources: Resources | None = None,
     ) -> str:
         also = sorted({handler_of(other.body) for other in others}) if others else ()
         return self.pool.selector(handler_of(task.body), labels or {}, exclusive, tuple(also))

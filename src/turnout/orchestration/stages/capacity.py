@@ -168,7 +168,8 @@ class Reservations:
         if assigner is None:
             return key
         task = machine.graph.tasks[row.task_pos]
-        return SelectorQueue(key, assigner.selector(task, decision.labels, must_run_exclusively(row), others))
+        alone = must_run_exclusively(row)
+        return SelectorQueue(key, assigner.selector(task, decision.labels, alone, others, decision.resources))
 
     def wait_reason(self, queue_key: QueueKey) -> str:
         """Returns why the tasks in this queue wait."""
