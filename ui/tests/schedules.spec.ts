@@ -96,6 +96,9 @@ test("a limit has its holder and its queue, and a run that waits for it names it
   await page.goto(`/runs/${waiter}`);
   await expect(page.getByText("waits for the limit vault, position 1")).toBeVisible();
   await pictures(page, "run-limit");
+  await page.getByRole("tab", { name: "Timeline" }).click();
+  await expect(page.getByText("Nothing has begun. Choose a task to see what it waits for.")).toBeVisible();
+  await pictures(page, "run-limit-timeline");
   await page.getByRole("link", { name: "vault" }).click();
   await expect(page).toHaveURL(/\/limits\?task=vault/);
   const panel = page.getByRole("complementary", { name: "vault" });
@@ -122,6 +125,8 @@ test("schedules beyond the first page are shown on demand, and in the page of th
     await page.goto(`${server.url}/schedules`);
     const rows = page.getByRole("table", { name: "Schedules" }).getByRole("row");
     await expect(rows).toHaveCount(201);
+    await expect(page.getByText("No due time has come yet")).toBeVisible();
+    await expect(page.getByText("Fire now starts a run at once")).toBeVisible();
     await page.getByRole("button", { name: "Show more schedules" }).click();
     await expect(rows).toHaveCount(203);
     await expect(page.getByRole("button", { name: "Pause nightly of nightly" })).toBeVisible();

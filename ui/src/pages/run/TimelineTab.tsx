@@ -62,9 +62,16 @@ export function TimelineTab({ runId, selected, onSelect }: TimelineTabProps) {
           <Button small look="quiet" icon="fit" label="Show all" disabled={!zoom} onClick={() => setZoom(null)} />
         </span>
       </div>
+      {gantt.rows.length > 0 && gantt.rows.every((row) => row.bars.length === 0) && (
+        <p className="border-line border-b px-4 py-2 text-ink-2 text-sm md:px-6">
+          Nothing has begun. Choose a task to see what it waits for.
+        </p>
+      )}
       {gantt.rows.length === 0 ? (
-        <EmptyState icon="schedules" title="Nothing has begun">
-          A task has its row once it is ready. The tab Tasks says what each of them waits for.
+        <EmptyState icon="schedules" title={group === undefined ? "No tasks" : "No items yet"}>
+          {group === undefined
+            ? "This workflow has no tasks: a run of it ends at once."
+            : "They appear once the list that the task is mapped over is there: the task before it says what it waits for."}
         </EmptyState>
       ) : (
         <Chart
