@@ -313,6 +313,35 @@ def test_failed_runs_are_repeated_by_a_filter(client: httpx.Client) -> None:
     assert client.get(f"{RUNS}/{outcome['new_run']}").json()["rerun_of"] == failed
 
 
+def test_only_the_runs_that_are_named_are_changed(client: httpx.Client) -> None:
+    body: dict[str, Any] = {"filter": {"workflow": "checked", "states": ["failed"]}}
+    named = start(client, "checked", n=-21)["run"]["id"]
+    planned = client.post(f"{RUNS}/bulk/rerun", json=body | {"dry_run": True, "limit": 1}).json()
+    assert [each["run_id"] for each in planned["runs"]] == [named]
+    unseen = start(client, "checked", n=-22)["run"]["id"]
+    other = start(client, "twice", n=1)["run"]["id"]
+    gone = "00000000-0000-7000-8000-000000000000"
+    ids = [each["run_id"] for each in planned["runs"]] + [named, other, gone]
+    found = client.post(f"{RUNS}/bulk/rerun", json={"ids": ids}).json()
+    assert [(each["run_id"], each["state"], each.get("code")) for each in found["runs"]] == [
+        (named, "failed", None),
+        (other, "completed", "nothing_to_rerun"),
+        (gone, None, "run_not_found"),
+    ]
+    assert client.get(f"{RUNS}/{found['runs'][0]['new_run']}").json()["rerun_of"] == named
+    runs = client.get(RUNS, params={"workflow": "checked", "limit": 50}).json()["runs"]
+    assert not any(each.get("rerun_of") == unseen for each in runs)
+    (ended,) = client.post(f"{RUNS}/bulk/cancel", json={"ids": [named], "dry_run": True}).json()["runs"]
+    assert ended["code"] == "run_ended"
+
+
+def test_a_bulk_request_names_a_bounded_number_of_runs_and_no_filter_beside_them(client: httpx.Client) -> None:
+    many = client.post(f"{RUNS}/bulk/rerun", json={"ids": [str(number) for number in range(1_001)]})
+    assert problem(many) == (422, "invalid_request") and "1000" in many.json()["detail"]
+    both = client.post(f"{RUNS}/bulk/cancel", json={"ids": ["x"], "filter": {"workflow": "hold"}})
+    assert problem(both) == (422, "invalid_request") and "not both" in both.json()["detail"]
+
+
 @pytest.mark.parametrize("filter", [{}, {"states": ["completed"]}, {"top_level": False}])
 def test_a_bulk_request_without_a_condition_or_about_other_states_is_refused(
     client: httpx.Client, filter: dict[str, Any]

@@ -49,6 +49,21 @@ test("all runs of a filter start again, after a preview of what is touched", asy
   await expect(page.getByRole("table", { name: "Runs" }).getByRole("row")).toHaveCount(2 * failed + 1);
 });
 
+test("a run that comes to fit the filter after the preview is not touched", async ({ page, server }) => {
+  await server.run("hostile", { text: "seen" }, true);
+  await page.goto("/runs?state=failed&workflow=hostile");
+  await page.getByRole("button", { name: "Rerun all" }).click();
+  const dialog = page.getByRole("dialog", { name: "Rerun all runs of this filter" });
+  const touched = dialog.getByRole("list", { name: "Runs that are touched" }).getByRole("listitem");
+  await expect(touched.first()).toBeVisible();
+  const count = await touched.count();
+  const unseen = await server.run("hostile", { text: "unseen" }, true);
+  await dialog.getByRole("button", { name: /^Rerun \d+ runs?$/ }).click();
+  await expect(page.getByText(/^\d+ runs? started again$/)).toHaveText(new RegExp(`^${count} runs? `));
+  const { runs } = await server.call("GET", "/api/v1/runs?workflow=hostile&limit=100");
+  expect(runs.filter((run: { rerun_of?: string }) => run.rerun_of === unseen)).toEqual([]);
+});
+
 test("all runs of a filter are cancelled, after a preview", async ({ page, server }) => {
   await server.run("sleepy");
   await page.goto("/runs?state=running");

@@ -945,7 +945,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel runs by a filter
-         * @description Cancels the runs that fulfil every condition and have not ended, the newest first.
+         * @description Cancels the runs that fulfil every condition and have not ended, the newest first; or those of `ids`, up to
+         *     1,000, so that exactly what a dry run listed is changed.
          */
         post: operations["cancel_runs"];
         delete?: never;
@@ -966,7 +967,8 @@ export interface paths {
         /**
          * Rerun runs by a filter
          * @description Starts a new run for each run that fulfils every condition and failed or was cancelled, the newest first.
-         *     Each begins at what failed.
+         *     Each begins at what failed. Or it does so for those of `ids`, up to 1,000, so that exactly what a dry run listed
+         *     is started.
          */
         post: operations["rerun_runs"];
         delete?: never;
@@ -1949,7 +1951,7 @@ export interface components {
         };
         /**
          * BulkCancelRequest
-         * @description Runs to be cancelled.
+         * @description Runs to be cancelled: those of a filter, or those of `ids`.
          * @example {
          *       "filter": {
          *         "workflow": "fulfil",
@@ -1963,6 +1965,7 @@ export interface components {
          *         "created_from": null,
          *         "created_before": null
          *       },
+         *       "ids": [],
          *       "dry_run": true,
          *       "reason": "cancelled",
          *       "limit": 100,
@@ -1977,7 +1980,12 @@ export interface components {
              * @default false
              */
             dry_run?: boolean;
-            filter: components["schemas"]["RunSelection"];
+            filter?: components["schemas"]["RunSelection"];
+            /**
+             * @description These runs and no others, in the place of a filter: those of a dry run, for example. `limit` and `cursor` are for filters.
+             * @default []
+             */
+            ids?: (string | unknown)[];
             /** @default 100 */
             limit?: number;
             /** @default cancelled */
@@ -1994,12 +2002,12 @@ export interface components {
             /** @description The id of the rerun. */
             new_run?: string | null;
             run_id: string;
-            /** @description Its state when it was found. */
-            state: components["schemas"]["RunState"];
+            /** @description Its state when it was found; null: there is no such run. */
+            state: components["schemas"]["RunState"] | null;
         };
         /**
          * BulkRerunRequest
-         * @description Runs to be repeated from their failures.
+         * @description Runs to be repeated from their failures: those of a filter, or those of `ids`.
          * @example {
          *       "filter": {
          *         "workflow": "fulfil",
@@ -2011,6 +2019,7 @@ export interface components {
          *         "created_from": 1760000000,
          *         "created_before": null
          *       },
+         *       "ids": [],
          *       "dry_run": false,
          *       "limit": 50,
          *       "cursor": null
@@ -2024,7 +2033,12 @@ export interface components {
              * @default false
              */
             dry_run?: boolean;
-            filter: components["schemas"]["RunSelection"];
+            filter?: components["schemas"]["RunSelection"];
+            /**
+             * @description These runs and no others, in the place of a filter: those of a dry run, for example. `limit` and `cursor` are for filters.
+             * @default []
+             */
+            ids?: (string | unknown)[];
             /** @default 100 */
             limit?: number;
         };
@@ -3390,6 +3404,16 @@ export interface components {
         /**
          * RunSelection
          * @description The runs that a bulk request is about: conditions that must all hold. At least one is needed.
+         * @default {
+         *       "workflow": null,
+         *       "tags": [],
+         *       "states": [],
+         *       "key": null,
+         *       "parent": null,
+         *       "top_level": false,
+         *       "created_from": null,
+         *       "created_before": null
+         *     }
          */
         RunSelection: {
             created_before?: number | null;

@@ -1,4 +1,4 @@
-"""Changes runs by a filter: cancels and repeats many of them, or lists those that it would change."""
+"""Changes many runs, by a filter or by their ids: cancels or repeats them, or lists those that it would change."""
 
 from __future__ import annotations
 
@@ -63,15 +63,15 @@ class BulkControl(Controller):
         **CHANGE,
     )
     async def cancel_many(self, context: Context, data: JSONBody[BulkCancelRequest]) -> BulkResult:
-        """Cancels the runs that fulfil every condition and have not ended, the newest first."""
-        open_states = [state for state in RunState if state not in RUN_TERMINAL]
-        wanted = await context.in_thread(_selected, context, data.filter, open_states)
+        """Cancels the runs that fulfil every condition and have not ended, the newest first; or those of `ids`, up to
+        1,000, so that exactly what a dry run listed is changed."""
 
         async def cancel(run: StoredRun) -> str | None:
             await apply_command(context, run, "cancel", data.reason)
             return None
 
-        return await _bulk(context, wanted, data, None if data.dry_run else cancel)
+        open_states = [state for state in RunState if state not in RUN_TERMINAL]
+        return await _bulk(context, data, open_states, None if data.dry_run else cancel)
 
     @post(
         "/bulk/rerun",
@@ -82,15 +82,14 @@ class BulkControl(Controller):
     )
     async def rerun_many(self, context: Context, data: JSONBody[BulkRerunRequest]) -> BulkResult:
         """Starts a new run for each run that fulfils every condition and failed or was cancelled, the newest first.
-        Each begins at what failed."""
-        ended = [RunState.FAILED, RunState.CANCELLED]
-        wanted = await context.in_thread(_selected, context, data.filter, ended)
+        Each begins at what failed. Or it does so for those of `ids`, up to 1,000, so that exactly what a dry run listed
+        is started."""
 
         async def rerun(run: StoredRun) -> str | None:
             submitter = context.core.submitter
             return (await submit(context, lambda: submitter.rerun(run.new.run_id, None, None))).run.id
 
-        return await _bulk(context, wanted, data, None if data.dry_run else rerun)
+        return await _bulk(context, data, [RunState.FAILED, RunState.CANCELLED], None if data.dry_run else rerun)
 
 
 def _selected(context: ServerContext, selection: RunSelection, states: Sequence[RunState]) -> RunFilter:
@@ -115,18 +114,25 @@ def _selected(context: ServerContext, selection: RunSelection, states: Sequence[
 
 async def _bulk(
     context: ServerContext,
-    wanted: RunFilter,
     data: BulkCancelRequest | BulkRerunRequest,
+    states: Sequence[RunState],
     change: Callable[[StoredRun], Awaitable[str | None]] | None,
 ) -> BulkResult:
-    """Changes each run that is found; without ``change`` they are only listed."""
-    limit, before = data.limit, last_entry(data.cursor, "bulk", wanted)
-    found = await context.in_thread(context.store.find_runs, wanted, limit=limit + 1, before=before)
+    """Changes each run that is found and is in one of these states; without ``change`` they are only listed."""
+    if data.ids:
+        found, missing = await context.in_thread(_named, context, data)
+        following = None
+    else:
+        found, following = await context.in_thread(_found, context, data, states)
+        missing = list[BulkOutcome]()
     slots = Semaphore(MAX_BULK_CONCURRENCY)
 
     async def outcome(run: StoredRun) -> BulkOutcome:
-        made: dict[str, Any] = {"run_id": run.new.run_id, "state": run.row.state}
-        if change is not None:
+        run_id, state = run.new.run_id, run.row.state
+        made: dict[str, Any] = {"run_id": run_id, "state": state}
+        if state not in states:
+            made |= {"code": _refusal(state, states), "detail": f"it is {state}"}
+        elif change is not None:
             async with slots:
                 try:
                     made["new_run"] = await change(run)
@@ -134,6 +140,38 @@ async def _bulk(
                     made |= {"code": error.code, "detail": error.message}
         return BulkOutcome(**made)
 
-    runs = await gather(*(outcome(run) for run in found[:limit]))
+    runs = await gather(*(outcome(run) for run in found))
+    return BulkResult(dry_run=change is None, runs=[*runs, *missing], next=following)
+
+
+def _found(
+    context: ServerContext, data: BulkCancelRequest | BulkRerunRequest, states: Sequence[RunState]
+) -> tuple[list[StoredRun], str | None]:
+    """Returns the runs of the filter, and the cursor of those behind them. Blocks."""
+    wanted, limit = _selected(context, data.filter, states), data.limit
+    found = context.store.find_runs(wanted, limit=limit + 1, before=last_entry(data.cursor, "bulk", wanted))
     following = cursor_of("bulk", wanted, found[limit - 1].new.run_id) if len(found) > limit else None
-    return BulkResult(dry_run=change is None, runs=list(runs), next=following)
+    return found[:limit], following
+
+
+def _named(
+    context: ServerContext, data: BulkCancelRequest | BulkRerunRequest
+) -> tuple[list[StoredRun], list[BulkOutcome]]:
+    """Returns the runs of ``ids`` in their order, each once, and those that do not exist. Blocks."""
+    if data.filter != RunSelection() or data.cursor is not None:
+        raise RequestError("a bulk request has ids or a filter, not both", code="invalid_request", field="ids")
+    ids = list(dict.fromkeys(data.ids))
+    stored = {run.new.run_id: run for run in context.store.runs_by_id(ids)}
+    missing = [
+        BulkOutcome(run_id=each, state=None, code="run_not_found", detail="there is no such run")
+        for each in ids
+        if each not in stored
+    ]
+    return [stored[each] for each in ids if each in stored], missing
+
+
+def _refusal(state: RunState, changed: Sequence[RunState]) -> str:
+    """Returns the code for a run that is in none of the states in which runs are changed."""
+    if not state.terminal:
+        return "run_not_finished"
+    return "nothing_to_rerun" if RunState.FAILED in changed else "run_ended"

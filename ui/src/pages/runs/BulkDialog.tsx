@@ -5,6 +5,7 @@ import { Button, Dialog, ErrorBox, Input, SkeletonLines, StateBadge, toast, toas
 import { shortId } from "@/lib/names";
 import { counted } from "@/lib/numbers";
 import type { RunSearch } from "@/lib/search";
+import { idsOf, outcomeOf } from "./bulk";
 import { selectionOf } from "./filters";
 
 const LIMIT = 100;
@@ -21,28 +22,22 @@ interface BulkDialogProps {
 export function BulkDialog({ action, search, onClose }: BulkDialogProps) {
   const [reason, setReason] = useState("");
   const filter = selectionOf(search);
-  const send = (dry_run: boolean): Promise<Schemas["BulkResult"]> =>
+  const send = (body: Schemas["BulkRerunRequest"]): Promise<Schemas["BulkResult"]> =>
     action === "cancel"
-      ? call(
-          api.POST("/api/v1/runs/bulk/cancel", {
-            body: { filter, dry_run, limit: LIMIT, ...(reason && { reason }) },
-          }),
-        )
-      : call(api.POST("/api/v1/runs/bulk/rerun", { body: { filter, dry_run, limit: LIMIT } }));
+      ? call(api.POST("/api/v1/runs/bulk/cancel", { body: { ...body, ...(reason && { reason }) } }))
+      : call(api.POST("/api/v1/runs/bulk/rerun", { body }));
   const preview = useQuery({
     queryKey: ["bulk-preview", action, filter],
-    queryFn: () => send(true),
+    queryFn: () => send({ filter, dry_run: true, limit: LIMIT }),
     staleTime: 0,
     retry: false,
   });
   const act = useMutation({
-    mutationFn: () => send(false),
-    onSuccess: ({ runs, next }) => {
-      const done = runs.filter((run) => !run.code).length;
-      toast(
-        `${counted(done, "run")} ${action === "cancel" ? "cancelled" : "started again"}`,
-        next ? "There are more." : undefined,
-      );
+    // The runs of the preview, not those of the filter: others may fit it by now.
+    mutationFn: () => send({ ids: idsOf(preview.data) }),
+    onSuccess: (result) => {
+      const { done, about } = outcomeOf(result, preview.data?.next !== null && preview.data?.next !== undefined);
+      toast(`${counted(done, "run")} ${action === "cancel" ? "cancelled" : "started again"}`, about);
       onClose();
     },
     onError: (error) => toastError("Nothing was changed", error),
@@ -107,7 +102,7 @@ function Outcomes({ label, runs }: { label: string; runs: readonly Schemas["Bulk
       {runs.map((run) => (
         <li key={run.run_id} className="flex items-center gap-2.5 border-line border-b px-2.5 py-1 last:border-b-0">
           <span className="font-mono text-xs">{shortId(run.run_id)}</span>
-          <StateBadge state={run.state} />
+          {run.state && <StateBadge state={run.state} />}
           {run.detail && <span className="foreign ml-auto min-w-0 truncate text-ink-3 text-xs">{run.detail}</span>}
         </li>
       ))}

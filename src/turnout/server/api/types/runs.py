@@ -25,6 +25,7 @@ Priority = Annotated[int, Meta(ge=-MAX_PRIORITY, le=MAX_PRIORITY)]
 Timeout = Annotated[float, Meta(gt=0, le=MAX_TIMEOUT)]
 Name = Annotated[str, Meta(min_length=1, max_length=400)]
 Time = Annotated[float, Meta(ge=0, le=1e11)]
+RunIds = Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=MAX_BULK_RUNS)]
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -175,9 +176,12 @@ class RunSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class BulkCancelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Runs to be cancelled."""
+    """Runs to be cancelled: those of a filter, or those of ``ids``."""
 
-    filter: RunSelection
+    filter: RunSelection = RunSelection()
+    ids: RunIds = ()
+    """These runs and no others, in the place of a filter: those of a dry run, for example. ``limit`` and ``cursor`` are
+    for filters."""
     dry_run: bool = False
     """True: nothing is changed, the answer lists what would be."""
     reason: Annotated[str, Meta(min_length=1, max_length=1_000)] = "cancelled"
@@ -187,9 +191,12 @@ class BulkCancelRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 class BulkRerunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Runs to be repeated from their failures."""
+    """Runs to be repeated from their failures: those of a filter, or those of ``ids``."""
 
-    filter: RunSelection
+    filter: RunSelection = RunSelection()
+    ids: RunIds = ()
+    """These runs and no others, in the place of a filter: those of a dry run, for example. ``limit`` and ``cursor`` are
+    for filters."""
     dry_run: bool = False
     """True: nothing is started, the answer lists what would be."""
     limit: Annotated[int, Meta(ge=1, le=MAX_BULK_RUNS)] = 100
@@ -201,8 +208,8 @@ class BulkOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The outcome for one run of a bulk request."""
 
     run_id: str
-    state: RunState
-    """Its state when it was found."""
+    state: RunState | None
+    """Its state when it was found; null: there is no such run."""
     new_run: str | None = None
     """The id of the rerun."""
     code: str | None = None
