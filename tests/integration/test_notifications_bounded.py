@@ -1,4 +1,4 @@
-"""Notifications of PostgreSQL stay few: what commits send under load, and what a storm of them makes an orchestrator do."""
+"""Notifications of PostgreSQL stay few: those of commits under load, and what a storm of them costs an orchestrator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from tests.conformance.store_rows import begin, completed, new_run, update
-from tests.kit.waiting import PATIENCE, until
+from tests.kit.waiting import PATIENCE
 from turnout import Runner, task, workflow
 from turnout.runner import EngineSettings
 from turnout.store import connect
@@ -86,7 +86,6 @@ def test_a_commit_notifies_each_topic_once_whatever_it_writes(postgres_url: str,
 def test_submissions_and_ends_under_load_notify_once_per_commit_at_most(postgres_url: str, watch: Watch) -> None:
     options: dict[str, Any] = {"workflows": [answered], "handle_sigterm": False}
     with Runner(postgres_url, **options) as driver, Runner(postgres_url, drives=False, **options) as client:
-        until(lambda: driver.core.engine.session.peers, "the driver does not know of the client")
         watch.topics()
         before = [each.core.engine.ledger.metrics.commits for each in (driver, client)]
         with ThreadPoolExecutor(SUBMITTERS) as threads:
@@ -115,11 +114,10 @@ def test_a_storm_of_notifications_makes_an_idle_orchestrator_look_a_bounded_numb
     settings = EngineSettings(sweep=3600.0, stop_grace=1.0)
     options: dict[str, Any] = {"workflows": [answered], "settings": settings, "handle_sigterm": False}
     with (
-        Runner(postgres_url, **options) as driver,
+        Runner(postgres_url, **options),
         Runner(postgres_url, drives=False, **options) as client,
         psycopg.connect(postgres_url, autocommit=True) as sender,
     ):
-        until(lambda: driver.core.engine.session.peers, "the driver does not know of the client")
         claims.clear()
         began = time.monotonic()
         for _ in range(STORM):

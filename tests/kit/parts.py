@@ -72,6 +72,7 @@ class HeldSession(OrchestratorSession):
         self.drives = drives
         self.stopping = False
         lease = SimpleNamespace(session=Session(id=ME), peers=0, fenced=False, begin_by=math.inf)
+        lease.peer_opened = lambda: setattr(lease, "peers", max(1, lease.peers))
         self.keeper = cast("Any", lease)
 
 

@@ -52,7 +52,10 @@ class LeaseKeeper:
         self._on_lost = on_lost
         self._rate_limited_log = RateLimitedLog(log)
         self._stop = threading.Event()
-        self.peers = 0
+        self.peers = 1
+        """Other sessions that are alive. There may be some until the first renewal has counted them."""
+        self._opened = 0
+        """Sessions of others that were opened, as far as they were announced."""
         self._health = health
         """Returns the status of this orchestrator as text, in this thread; None before the first one."""
         self._thread = threading.Thread(target=self._keep, name="turnout-lease", daemon=True)
@@ -68,6 +71,11 @@ class LeaseKeeper:
         if self._thread.is_alive():
             self._thread.join(2.0)
 
+    def peer_opened(self) -> None:
+        """Called when another session was opened: it may wait for announcements before the next renewal counts it."""
+        self._opened += 1
+        self.peers = max(1, self.peers)
+
     @property
     def fenced(self) -> bool:
         """True without a session, or if the lease was not renewed for so long that others may soon take over."""
@@ -77,7 +85,7 @@ class LeaseKeeper:
         pause = 0.0
         while not self._stop.wait(pause):
             pause = self._interval
-            asked = boot_time()
+            asked, opened = boot_time(), self._opened
             status = None
             if self._health is not None and (status := self._health()) is None:
                 pause = min(INITIAL_RENEWAL_INTERVAL, self._interval)
@@ -93,7 +101,8 @@ class LeaseKeeper:
                 return
             self._rate_limited_log.recovered("lease of %s renewed again", self.session.id)
             self.begin_by = asked + self._self_fence
-            self.peers = lease.peers
+            # One that was opened meanwhile may not be counted yet.
+            self.peers = max(lease.peers, int(opened != self._opened))
 
 
 def this_session(workflows: tuple[str, ...], kind: str = "orchestrator") -> Session:
@@ -182,8 +191,12 @@ class OrchestratorSession:
 
     @property
     def peers(self) -> int:
-        """The number of other sessions that were alive at the last renewal."""
+        """The number of other sessions that were alive at the last renewal, or that there may be since."""
         return self.keeper.peers
+
+    def peer_opened(self) -> None:
+        """Called when another session was opened."""
+        self.keeper.peer_opened()
 
     @property
     def fenced(self) -> bool:

@@ -313,6 +313,17 @@ def test_a_notification_that_could_not_be_followed_is_not_the_last(
     assert len(parts.store.calls("inbox_for")) == 2
 
 
+def test_a_session_that_was_opened_is_known_before_the_next_renewal(build: Build, loop: ManualLoop) -> None:
+    parts = build(GRAPH)
+    loop.start(parts.notifications.run())
+    parts.wakeups.announce("runs")
+    loop.settle()
+    assert parts.session.peers == 0
+    parts.wakeups.announce("sessions")
+    loop.settle()
+    assert parts.session.peers == 1 and parts.dead_sessions.outdated
+
+
 def test_everything_is_looked_at_no_more_than_ten_times_a_second(build: Build, loop: ManualLoop) -> None:
     parts = build(GRAPH)
     parts.store.seen = seen(owns=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Collection
 
 from turnout.contracts.dispatcher import Delivery
 from turnout.contracts.store import OwnershipStore
@@ -67,6 +68,12 @@ class DeadSessions:
         """What the last look at the store has shown."""
         self.outdated = True
         """True if a session may have been opened since, or the database did not answer."""
+
+    def notified(self, topics: Collection[str]) -> None:
+        """Called with topics that were announced, of which these may mean that a session was opened."""
+        self.outdated |= "sessions" in topics or "any" in topics
+        if "sessions" in topics:
+            self._session.peer_opened()
 
     async def declare(self, *, by_lease: bool = False) -> list[str]:
         """Declares sessions dead whose processes are gone from this machine, with ``by_lease`` also those whose leases

@@ -25,8 +25,6 @@ log = logging.getLogger("turnout.sweeper")
 
 CHECK_ALL_INTERVAL = 0.1
 """Seconds between two checks for the topic ``any``."""
-NEW_SESSIONS = frozenset({"sessions", "any"})
-"""Topics that may mean that a session was opened."""
 Sweep: TypeAlias = Callable[[], Awaitable[None]]
 MAX_PROCESS_CHECK_INTERVAL = 0.5
 """Seconds between two checks for processes that have died on this machine, at most."""
@@ -75,7 +73,7 @@ class Notifications:
     async def run(self) -> None:
         while True:
             topics = await self._wakeups.next()
-            self._dead_sessions.outdated |= not NEW_SESSIONS.isdisjoint(topics)
+            self._dead_sessions.notified(topics)
             try:
                 if "any" in topics and not len(self._runs):
                     await self._handle_unknown()
