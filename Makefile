@@ -96,9 +96,9 @@ scaling: $(READY) ## what more stage executors bring, and how the pools find the
 	@echo "== pools, with 5 ms more on every round trip to PostgreSQL (benchmarks/README.md says how to read it)"
 	@$(RUN) benchmarks/scaling.py --plots docs/how-to
 
-orchestrators: $(READY) ## 1, 2 and 4 orchestrators on one PostgreSQL: throughput, fairness, CPU a step, one JSON line each
+orchestrators: $(READY) ## 1, 2 and 4 orchestrators on one PostgreSQL: throughput, fairness, CPU a step; draws docs/how-to/orchestrators.svg anew
 	@echo "== orchestrators (benchmarks/README.md says how to read it)"
-	@$(RUN) benchmarks/orchestrators.py
+	@$(RUN) benchmarks/orchestrators.py --plot docs/how-to/orchestrators.svg
 
 ui: $(READY) ## the web interface, built into src/turnout/server/static/ui; needs node, or gets it from a wheel
 	@echo "== web interface"
