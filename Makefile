@@ -96,9 +96,9 @@ scaling: $(READY) ## what more stage executors bring, and how the pools find the
 	@echo "== pools, with 5 ms more on every round trip to PostgreSQL (benchmarks/README.md says how to read it)"
 	@$(RUN) benchmarks/scaling.py --plots docs/how-to
 
-orchestrators: $(READY) ## 1, 2 and 4 orchestrators on one PostgreSQL: throughput, fairness, CPU a step, one JSON line each
+orchestrators: $(READY) ## 1, 2 and 4 orchestrators on one PostgreSQL: throughput, fairness, CPU a step; draws docs/how-to/orchestrators.svg anew
 	@echo "== orchestrators (benchmarks/README.md says how to read it)"
-	@$(RUN) benchmarks/orchestrators.py
+	@$(RUN) benchmarks/orchestrators.py --plot docs/how-to/orchestrators.svg
 
 clusters: $(READY) ## W1 on Ray and on Dask through Turnout against raw Ray and raw Dask: overhead per task, in ms and as a ratio
 	@echo "== clusters (benchmarks/README.md says how to read it)"

@@ -1,8 +1,9 @@
-"""Measures 1, 2 and 4 orchestrators on one PostgreSQL: throughput, fairness and CPU. One JSON line per workload.
+"""Measures 1, 2 and 4 orchestrators on one PostgreSQL: throughput, fairness, claims and CPU. One JSON line for each
+workload and number of orchestrators.
 
 python benchmarks/orchestrators.py                        # everything (``make orchestrators``)
 python benchmarks/orchestrators.py "200 ms" --rounds 1    # one of: 200 ms, 20 ms, burst, empty
-python benchmarks/orchestrators.py --plot FILE.svg        # and the picture
+python benchmarks/orchestrators.py --plot FILE.svg        # and the picture, with the knee of each workload
 
 Runs are submitted by a process that drives none, and claimed by all orchestrators. Each orchestrator is a process of
 its own with eight slots.
@@ -26,7 +27,7 @@ from typing import Any, NamedTuple
 import psycopg
 from cpu import Spent, of_postgres, of_processes
 from plain_queue import ANY_OPEN
-from plot import Chart, Line, Panel
+from plot import Chart, Line, Panel, stretches
 from profile_engine import database_of, server_of
 from profiler.server import ServerCounters
 from workloads import chain, paused
@@ -116,6 +117,8 @@ class Watch:
             calls[statement.name] += statement.calls
         return {
             "owners_per_run": round(float(self.one("select avg(epoch) from run where epoch > 0") or 0), 2),
+            "claims_per_run": round(calls[CLAIM] / runs, 3),
+            "looks_for_claims_per_run": round(calls[LOOK] / runs, 3),
             "claims_per_s": round(calls[CLAIM] / seconds, 1),
             "looks_for_claims_per_s": round(calls[LOOK] / seconds, 1),
             "statements_per_run": round(calls.total() / runs, 2),
@@ -243,25 +246,25 @@ def measure(workload: str, server: Any, rounds: int) -> list[dict[str, Any]]:
 
 
 def picture(found: dict[str, list[dict[str, Any]]]) -> Chart:
-    """Draws throughput beside the linear line, with the knee as a band, and CPU per step."""
+    """Draws throughput beside the linear line, and CPU per step. A band begins at the knee of its workload: the last
+    number of orchestrators before one that misses its bar."""
     panels: list[Panel] = []
-    knee = COUNTS[-1]
     for workload, lines in found.items():
+        counts = [float(line["orchestrators"]) for line in lines]
         if workload == "empty":
             parts = ("orchestrators", "postgres")
             drawn = [Line(part, _points(lines, f"{part}_cpu_us_per_step"), marked=True) for part in parts]
-            panels.append(Panel("CPU a step, µs", drawn))
+            missed = [line["times_one"] > MAX_CPU_RATIO for line in lines]
+            label, name = "CPU a step, µs", f"above {MAX_CPU_RATIO:g} × one"
         else:
             one = lines[0]["tasks_per_s"]
-            linear = Line("linear", [(float(count), one * count) for count in COUNTS])
-            panels.append(
-                Panel(f"{workload}, tasks/s", [Line("measured", _points(lines, "tasks_per_s"), marked=True), linear])
-            )
-            linear_until = [line["orchestrators"] for line in lines if line["of_linear"] >= MIN_SHARE_OF_LINEAR]
-            knee = min(knee, max(linear_until))
-    bands = [(float(knee), float(COUNTS[-1]), "below 0.8 of linear")] if knee < COUNTS[-1] else []
+            linear = Line("linear", [(count, one * count) for count in counts])
+            drawn = [Line("measured", _points(lines, "tasks_per_s"), marked=True), linear]
+            missed = [line["of_linear"] < MIN_SHARE_OF_LINEAR for line in lines]
+            label, name = f"{workload}, tasks/s", f"below {MIN_SHARE_OF_LINEAR:g} of linear"
+        panels.append(Panel(label, drawn, bands=stretches(list(zip(counts, missed, strict=True)), name)))
     title = f"Orchestrators on one PostgreSQL, {SLOTS} slots each"
-    return Chart(title, "orchestrators", panels, bands=bands, ticks=[float(count) for count in COUNTS])
+    return Chart(title, "orchestrators", panels, ticks=[float(count) for count in COUNTS])
 
 
 def _points(lines: list[dict[str, Any]], figure: str) -> list[tuple[float, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
 """One per line, so that lines on top of one another stay distinct."""
 
 Points = Sequence[tuple[float, float]]
+Band = tuple[float, float, str]
+"""Where it begins and ends, and its name."""
 
 
 @dataclass
@@ -33,6 +36,8 @@ class Panel:
     lines: list[Line]
     top: float | None = None
     """Where the y axis ends, if not with the largest value."""
+    bands: list[Band] = field(default_factory=list)
+    """Stretches of the x axis that have a name in this panel."""
 
 
 @dataclass
@@ -41,8 +46,8 @@ class Chart:
     label: str
     """What the x axis shows, with its unit."""
     panels: list[Panel]
-    bands: list[tuple[float, float, str]] = field(default_factory=list)
-    """Stretches of the x axis with a name."""
+    bands: list[Band] = field(default_factory=list)
+    """Stretches of the x axis with a name, in all panels."""
     ticks: list[float] | None = None
     panel: int = 150
     """How high each panel is."""
@@ -75,10 +80,10 @@ class Chart:
             marks.append(marks[-1] + marks[1])
         upwards = Axis(0.0, panel.top or marks[-1], bottom, top)
         parts: list[str] = []
-        for start, end, name in self.bands:
+        for start, end, name in (*self.bands, *panel.bands):
             left, wide = across.at(start), across.at(end) - across.at(start)
             parts.append(f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="{self.panel}" fill="#f1f1f1"/>')
-            if named_bands:
+            if named_bands or panel.bands:
                 parts.append(_text(left + wide / 2, top - 4, name, anchor="middle", size=11, fill="#777"))
         for mark in marks:
             y = upwards.at(mark)
@@ -112,6 +117,17 @@ class Axis:
 
     def at(self, value: float) -> float:
         return self.first + (value - self.low) / ((self.high - self.low) or 1.0) * (self.last - self.first)
+
+
+def stretches(points: Sequence[tuple[float, bool]], name: str) -> list[Band]:
+    """Returns a band for each stretch whose points are marked, from the unmarked point before it to its last one."""
+    found: list[Band] = []
+    for (before, _), (x, marked) in itertools.pairwise(points):
+        if marked and found and found[-1][1] == before:
+            found[-1] = (found[-1][0], x, name)
+        elif marked:
+            found.append((before, x, name))
+    return found
 
 
 def ticks(low: float, high: float, about: int) -> list[float]:
