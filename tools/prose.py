@@ -33,6 +33,8 @@ WORDS = {
     r"\bhappenings?\b": "events",
 }
 """Forms that are not used, and what is written instead."""
+TITLE = re.compile(r"#+ .*\?$")
+"""The title of a part of a page that is a question."""
 QUESTIONS = re.compile(r"(What|Whether|How|Who|Which|Why|Where|When)\b")
 IMPERATIVES = re.compile(
     r"(Add|Ask|Begin|Bring|Call|Carry|Claim|Close|Count|Do|Drop|End|Find|Forget|Get|Give|Hold|Keep|Let|Look|Make|Move|Note|"
@@ -87,6 +89,8 @@ def findings_in(path: Path) -> Iterator[tuple[int, str, str]]:
     for line, text, opens_module in texts_of(path) if path.suffix == ".py" else page_texts(path):
         if opens_module and re.match(r"[^.\n]*\?", text):
             yield line, "a question as the title of a module", "state what the module is responsible for"
+        if path.suffix == ".md" and TITLE.match(text):
+            yield line, "a question as a title", "name what the part is about"
         plain = CODE.sub("", text)
         for pattern, instead in WORDS.items():
             for found in re.finditer(pattern, plain, re.IGNORECASE):
