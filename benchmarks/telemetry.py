@@ -4,8 +4,7 @@
 
 Prints one JSON line per workload. ``calls`` counts the calls of functions of telemetry, of its contracts and of
 OpenTelemetry in a step: it does not depend on the load of the machine. ``cpu`` is the CPU of the whole process. The
-collector is another process, which answers at once. The last line is what one hook
-point costs while telemetry is off.
+collector is another process, which answers at once. The last line is what one hook point costs while telemetry is off.
 """
 
 from __future__ import annotations
