@@ -30,6 +30,8 @@ ROOT = Path(__file__).parents[2]
 SLOTS = 2
 """Bodies at once on each of the two nodes of a site that has nodes."""
 HEARTBEAT, LEASE = 1.0, 5.0
+CLUSTER_LEASE = 15.0
+"""A body begins within it, after the start of two processes; a cluster tells of lost nodes, so it need not be short."""
 ATTEMPT_TITLE = re.compile(r"ray::\S+:\d+")
 """The title of a process of Ray that runs an attempt: its token."""
 
@@ -213,7 +215,9 @@ class DaskSite(Site):
     def options(address: str, namespace: str) -> dict[str, Any]:
         from turnout.executors.dask.executor import DaskExecutor
 
-        return {"executors": {"dask": DaskExecutor(address, namespace=namespace, heartbeat=HEARTBEAT, lease=LEASE)}}
+        return {
+            "executors": {"dask": DaskExecutor(address, namespace=namespace, heartbeat=HEARTBEAT, lease=CLUSTER_LEASE)}
+        }
 
     def lose_node(self, pid: int) -> None:
         self._kill_above(pid)
@@ -266,7 +270,9 @@ class RaySite(Site):
     def options(address: str, namespace: str) -> dict[str, Any]:
         from turnout.executors.ray.executor import RayExecutor
 
-        return {"executors": {"ray": RayExecutor(address, namespace=namespace, heartbeat=HEARTBEAT, lease=LEASE)}}
+        return {
+            "executors": {"ray": RayExecutor(address, namespace=namespace, heartbeat=HEARTBEAT, lease=CLUSTER_LEASE)}
+        }
 
     def lose_node(self, pid: int) -> None:
         # The process of the node that owns its workers is the raylet, a child of ``ray start --block``.
