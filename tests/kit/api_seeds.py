@@ -142,6 +142,7 @@ def prepared(operation: str, api: RunningApi, seeds: Seeds) -> Iterator[Prepared
         "list_tasks": Prepared(f"{run}/tasks"),
         "get_task": Prepared(f"{run}/tasks/add"),
         "get_task_output": Prepared(f"{run}/tasks/add/output"),
+        "get_task_input": Prepared(f"{run}/tasks/add/input"),
         "get_run_logs": Prepared(f"{run}/logs"),
         "get_task_logs": Prepared(f"{run}/tasks/add/logs"),
         "get_attempt_logs": Prepared(f"{run}/tasks/add/attempts/1/logs"),

@@ -3,6 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { logsQuery } from "@/api/queries";
 import { Button, EmptyState, ErrorBox, Input, SkeletonLines, toastError } from "@/components";
+import { useTyped } from "@/lib/debounce";
 import { counted } from "@/lib/numbers";
 import { useStream } from "@/live/LiveProvider";
 import { LogRow } from "./LogRow";
@@ -18,15 +19,18 @@ interface LogViewProps {
   live: boolean;
   /** Where the stream goes on behind what was read. */
   position?: string;
+  /** What is searched, if the address of the page has it. */
+  find?: string;
+  onFind?: (text: string | undefined) => void;
 }
 
 /** Pages of 1,000 lines that are read at once; more on demand. */
 const MAX_PAGES = 20;
 
 /** Lines of a log as they are written: with colours, search, and the way to errors. */
-export function LogView({ runId, task, live, position }: LogViewProps) {
+export function LogView({ runId, task, live, position, find, onFind }: LogViewProps) {
   const { lines, query, progress } = useLines(runId, task, live, position);
-  const [typed, setTyped] = useState("");
+  const [typed, setTyped] = useTyped(find, onFind);
   const [follow, setFollow] = useState(live);
   const [wrap, setWrap] = useState(true);
   const [current, setCurrent] = useState<number | null>(null);
