@@ -237,6 +237,23 @@ def test_the_input_of_a_step_has_no_secrets(api: RunningApi) -> None:
     assert "t=*******" in found.text and "p4ssword" not in found.text
 
 
+def test_a_run_has_the_size_of_its_result_and_serves_it_as_it_is_stored(
+    api: RunningApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    viewer, run = api.client("viewer"), started(api, "twice", n=41)
+    assert viewer.get(f"{RUNS}/{run}").json()["output_bytes"] == len("43")
+    listed = started(api, "mapped", n=3)
+    assert "output_bytes" not in viewer.get(f"{RUNS}/{listed}").json(), "the list has to be put together"
+    failed = started(api, "checked", n=-5)
+    assert "output_bytes" not in viewer.get(f"{RUNS}/{failed}").json()
+
+    def refused(*given: object) -> None:
+        raise AssertionError("the result is decoded")
+
+    monkeypatch.setattr("turnout.runner.stored_values.stored_result", refused)
+    assert viewer.get(f"{RUNS}/{run}/output").text == "43"
+
+
 def test_a_task_that_runs_tells_its_progress(api: RunningApi) -> None:
     viewer = api.client("viewer")
     body = {"workflow": "counting", "input": {"n": 3}}

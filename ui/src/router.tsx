@@ -10,11 +10,15 @@ import { useState } from "react";
 import { queryClient } from "@/api/queryClient";
 import { ROOT } from "@/lib/page";
 import {
+  type RunPageSearch,
   type RunSearch,
+  runPageSearch,
   runSearch,
   type TabSearch,
   tabSearch,
+  type WorkflowPageSearch,
   type WorkflowSearch,
+  workflowPageSearch,
   workflowSearch,
 } from "@/lib/search";
 import { NotFoundPage } from "@/pages/NotFoundPage";
@@ -59,7 +63,7 @@ const workflows = createRoute({
 const workflow = createRoute({
   getParentRoute: () => shell,
   path: "/workflows/$name",
-  validateSearch: (search): TabSearch => tabSearch(search),
+  validateSearch: (search): WorkflowPageSearch => workflowPageSearch(search),
   component: lazyRouteComponent(() => import("@/pages/workflows/WorkflowPage"), "WorkflowPage"),
 });
 const runs = createRoute({
@@ -71,7 +75,7 @@ const runs = createRoute({
 const run = createRoute({
   getParentRoute: () => shell,
   path: "/runs/$runId",
-  validateSearch: (search): TabSearch => tabSearch(search),
+  validateSearch: (search): RunPageSearch => runPageSearch(search),
   loaderDeps: ({ search }) => ({ tab: search.tab }),
   // A link that the pointer is over prepares the module of the page only.
   loader: ({ params, deps, preload }) => {

@@ -82,6 +82,11 @@ test("a result of 50 MB is offered as a download, and only its beginning comes i
     const length = Number(response.headers()["content-length"] ?? 0);
     if (response.request().resourceType() === "fetch") largest = Math.max(largest, length);
   });
+  const whole: string[] = [];
+  page.on("request", (request) => request.url().endsWith(`${id}/output`) && whole.push(request.url()));
+  await page.goto(`/runs/${id}`);
+  await expect(page.getByRole("button", { name: "Result up to 52.4 MB" })).toBeVisible();
+  expect(whole, "the header does not read it").toEqual([]);
   for (const [path, region] of [
     [`/runs/${id}?tab=values`, "Result"],
     [`/runs/${id}?task=blob&view=output`, "Output"],

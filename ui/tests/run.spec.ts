@@ -64,6 +64,25 @@ test("each attempt of a retried task has its queue time apart from its run time"
   await pictures(page, "run-timeline-retries");
 });
 
+test("what is chosen in a run is in its address", async ({ page }) => {
+  await page.goto(`/runs/${runs.mapped}?tab=timeline`);
+  await page.getByRole("button", { name: "Items of price" }).click();
+  await expect(page).toHaveURL(/group=price/);
+  await page.reload();
+  await expect(page.getByRole("button", { name: "Items of price" })).toBeVisible();
+  await page.getByRole("tab", { name: /Tasks/ }).click();
+  await page.getByLabel("Filter tasks").fill("price[4]");
+  await expect(page).toHaveURL(/q=price/);
+  await page.reload();
+  await expect(page.getByLabel("Filter tasks")).toHaveValue("price[4]");
+  await page.goto(`/runs/${runs.chatty}?task=shout&view=logs`);
+  await page.getByLabel("Search the log").fill("line 3");
+  await expect(page).toHaveURL(/find=line/);
+  await page.reload();
+  await expect(page.getByLabel("Search the log")).toHaveValue("line 3");
+  await expect(page.getByText("1 line", { exact: true })).toBeVisible();
+});
+
 test("a log is wrapped or not, and downloaded with all of its lines", async ({ page, server }) => {
   const id = await server.run("chatty", { lines: 1_200 }, true);
   await page.goto(`/runs/${id}?task=shout&view=logs`);

@@ -1,5 +1,5 @@
 import type { TurnoutServer } from "./support/server.ts";
-import { expect, expectAccessible, picture, test } from "./support/test.ts";
+import { expect, expectAccessible, picture, pictures, test } from "./support/test.ts";
 
 test.beforeAll(async ({ server }) => {
   for (const order of ["A-1", "A-2"]) await server.run("fulfil", { order }, true);
@@ -33,6 +33,35 @@ test("the filter is in the address, and can be saved under a name", async ({ pag
   await page.getByRole("menuitemradio", { name: "Declined" }).click();
   await expect(page).toHaveURL(/state=.*failed/);
   await expect(rows).toHaveCount(failed + 1);
+});
+
+test("runs are chosen by the time of their creation and by tags of their workflow", async ({ page, server }) => {
+  const step = "{name: greet, command: echo hello, worker_selector: {site: none}}";
+  await server.put("tagged", `tags: [nightly, mail]\nsteps:\n  - ${step}\n`);
+  await server.run("tagged");
+  await page.goto("/runs");
+  const rows = page.getByRole("table", { name: "Runs" }).getByRole("row");
+  await page.getByRole("button", { name: "Time and tags" }).click();
+  await page.getByLabel("Tag", { exact: true }).selectOption("nightly");
+  await expect(page).toHaveURL(/tag=.*nightly/);
+  await expect(rows).toHaveCount(2);
+  await page.getByLabel("Created from").fill("2020-01-01T00:00");
+  await expect(page).toHaveURL(/from=\d+/);
+  await expect(rows).toHaveCount(2);
+  await page.getByLabel("Created before").fill("2020-01-02T00:00");
+  await expect(page.getByText("No run fits this filter")).toBeVisible();
+  await expectAccessible(page);
+  await pictures(page, "runs-time-and-tags");
+  await page.setViewportSize({ width: 390, height: 780 });
+  await expect(page.getByLabel("Created before")).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await pictures(page, "phone-runs-time-and-tags");
+  await page.getByLabel("Created before").fill("2019-01-01T00:00");
+  await expect(page.getByText("no run fits")).toBeVisible();
+  await page.reload();
+  await expect(page.getByLabel("Created from")).toHaveValue("2020-01-01T00:00");
+  await page.getByRole("button", { name: "Without the tag nightly" }).click();
+  await expect(page).not.toHaveURL(/tag=/);
 });
 
 test("all runs of a filter start again, after a preview of what is touched", async ({ page, server }) => {

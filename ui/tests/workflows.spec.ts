@@ -93,6 +93,9 @@ test("versions show what changed in the graph and in the text", async ({ page })
   await expect(page.getByRole("list", { name: "Changes" })).toContainText("mail");
   await page.getByRole("table", { name: "Texts" }).getByRole("button", { name: /^2/ }).click();
   await expect(page.getByRole("region", { name: "What version 2 changed" })).toContainText("echo mailed");
+  await expect(page).toHaveURL(/text=2/);
+  await page.reload();
+  await expect(page.getByRole("region", { name: "What version 2 changed" })).toContainText("echo mailed");
 });
 
 test("an edit shows findings at their lines, and never overwrites a version that came in between", async ({

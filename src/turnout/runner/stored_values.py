@@ -16,6 +16,7 @@ from turnout.model.rows import StoredRun, TaskRow
 from turnout.model.states import RunState, TaskState
 from turnout.orchestration.loaders.stored_calls import stored_arguments
 from turnout.orchestration.loaders.stored_runs import GraphCache, run_result, task_output
+from turnout.runner.result_size import plain_result
 from turnout.runner.views import failure_of
 
 
@@ -88,6 +89,14 @@ def stored_result(store: Store, run: StoredRun, rows: Sequence[TaskRow]) -> Any:
     by_position = {row.pos: row for row in rows}
     fetch = partial(store.outputs, run.new.run_id)
     return run_result(_graph(store, run), run.new.input, by_position, fetch, one_by_one=True)
+
+
+def result_text(store: Store, run: StoredRun, graph: Graph) -> bytes:
+    """Returns the result of a completed run as JSON text; as it is stored, if it is the output of a task. Raises an
+    error if there is none."""
+    pos = plain_result(graph) if run.row.state is RunState.COMPLETED else None
+    text = None if pos is None else store.outputs(run.new.run_id, [pos]).get(pos)
+    return msgspec.json.encode(read_output(store, run)) if text is None else text.encode()
 
 
 def read_output(store: Store, run: StoredRun, task: str | None = None) -> Any:

@@ -3314,6 +3314,8 @@ export interface components {
             key?: string | null;
             /** @description Its last segment. */
             name: string;
+            /** @description The size of its result as JSON, at most: exactly, if it is the output of one task. Absent: it has none, or its size is not known without reading it. */
+            output_bytes?: number | null;
             owner?: string | null;
             parent_run?: string | null;
             /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runSearch, tabSearch } from "./search";
+import { runPageSearch, runSearch, tabSearch, workflowPageSearch } from "./search";
 
 describe("addresses", () => {
   it("keep what the list of runs understands", () => {
@@ -7,6 +7,21 @@ describe("addresses", () => {
       workflow: "fulfil",
       state: ["failed"],
       tag: ["nightly"],
+    });
+  });
+
+  it("keep what is chosen in the page of a run and of a workflow", () => {
+    expect(runPageSearch({ tab: "timeline", group: "price", q: 3, find: "Error", before: "x" })).toEqual({
+      tab: "timeline",
+      group: "price",
+      q: "3",
+      find: "Error",
+    });
+    expect(workflowPageSearch({ tab: "versions", before: "a1", after: "b2", text: 4, q: "x" })).toEqual({
+      tab: "versions",
+      before: "a1",
+      after: "b2",
+      text: 4,
     });
   });
 

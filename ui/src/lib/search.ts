@@ -9,6 +9,25 @@ export interface TabSearch {
   view?: string;
 }
 
+/** What the page of a run shows. */
+export interface RunPageSearch extends TabSearch {
+  /** The mapped task whose items the timeline has. */
+  group?: string;
+  /** The filter of the tasks. */
+  q?: string;
+  /** What is searched in the log. */
+  find?: string;
+}
+
+/** What the page of a workflow shows. */
+export interface WorkflowPageSearch extends TabSearch {
+  /** The versions of the graph that are compared. */
+  before?: string;
+  after?: string;
+  /** The version of the text whose changes are shown. */
+  text?: number;
+}
+
 /** The filter of the list of runs. */
 export interface RunSearch {
   workflow?: string;
@@ -35,6 +54,19 @@ type Given = Record<string, unknown>;
 /** Returns the part of an address that pages with tabs understand; the rest is left out. */
 export function tabSearch(given: Given): TabSearch {
   return without({ tab: text(given.tab), task: text(given.task), view: text(given.view) });
+}
+
+export function runPageSearch(given: Given): RunPageSearch {
+  return without({ ...tabSearch(given), group: text(given.group), q: text(given.q), find: text(given.find) });
+}
+
+export function workflowPageSearch(given: Given): WorkflowPageSearch {
+  return without({
+    ...tabSearch(given),
+    before: text(given.before),
+    after: text(given.after),
+    text: typeof given.text === "number" ? given.text : undefined,
+  });
 }
 
 export function runSearch(given: Given): RunSearch {

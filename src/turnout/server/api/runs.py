@@ -13,7 +13,8 @@ from turnout.model.run_filter import RunFilter
 from turnout.model.states import RunState
 from turnout.model.task_lists import TaskFilter
 from turnout.runner.open_runs import driver_of, drivers_of
-from turnout.runner.stored_values import read_output
+from turnout.runner.result_size import result_bytes
+from turnout.runner.stored_values import read_output, result_text
 from turnout.runner.task_detail import newest_children
 from turnout.server.api.found_runs import EXAMPLE, find, run_filter
 from turnout.server.api.parameters import Cursor, Limit, RunId, Time, position_of
@@ -102,7 +103,10 @@ class RunsController(RunControl):
             counted = context.store.task_counts([run.new.run_id]).get(run.new.run_id, [])
             tasks = {state: count for state, count, _ in counted}
             (trigger,) = triggers_of(context.store, [run])
-            return run_detail_of(run, driver_of(context.store, run), trigger, tasks, position_behind(run))
+            size = None
+            if run.row.state is RunState.COMPLETED:
+                size = result_bytes(context.store, run, context.core.engine.graphs.stored(run.new.version))
+            return run_detail_of(run, driver_of(context.store, run), trigger, tasks, size, position_behind(run))
 
         return await context.in_thread(read)
 
@@ -153,7 +157,8 @@ class RunsController(RunControl):
         answered to `Range: bytes=0-65535`."""
 
         def read() -> bytes:
-            return msgspec.json.encode(read_output(context.store, find(context, run_id)))
+            run = find(context, run_id)
+            return result_text(context.store, run, context.core.engine.graphs.stored(run.new.version))
 
         return value_response(await context.in_thread(read), request, run_id if download else None)
 

@@ -5,13 +5,12 @@ import { runInputQuery } from "@/api/queries";
 import { runOutputPath, valueQuery } from "@/api/values";
 import { visible } from "@/lib/ansi";
 import { bytes } from "@/lib/bytes";
+import { isSmall, largeResult } from "./resultSize";
 
 /** An input above this size is named by its size only. */
 const MAX_INPUT = 2_000;
 /** The bytes of a result that are read. */
 const MAX_RESULT = 400;
-/** The result of a run with more tasks is read on demand only: the server has to put it together. */
-const MANY_TASKS = 500;
 
 /** What a run was given and returned, in one line each that leads to the whole. */
 export function HeaderValues({ run, onShow }: { run: Schemas["RunDetail"]; onShow: () => void }) {
@@ -21,7 +20,7 @@ export function HeaderValues({ run, onShow }: { run: Schemas["RunDetail"]; onSho
   const input = useQuery({ ...runInputQuery(run.id), enabled: size <= MAX_INPUT });
   const result = useQuery({
     ...valueQuery(runOutputPath(run.id), MAX_RESULT),
-    enabled: completed && tasks <= MANY_TASKS,
+    enabled: completed && isSmall(run.output_bytes, tasks),
     retry: false,
   });
   return (
@@ -31,7 +30,11 @@ export function HeaderValues({ run, onShow }: { run: Schemas["RunDetail"]; onSho
       </Value>
       {completed && (
         <Value name="Result" onShow={onShow}>
-          {result.data && (result.data.complete ? visible(result.data.text) : bytes(result.data.bytes))}
+          {result.data
+            ? result.data.complete
+              ? visible(result.data.text)
+              : bytes(result.data.bytes)
+            : largeResult(run.output_bytes)}
         </Value>
       )}
     </span>

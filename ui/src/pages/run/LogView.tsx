@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { readLogPage } from "@/api/queries";
 import { Button, EmptyState, ErrorBox, Input, SkeletonLines, toastError } from "@/components";
+import { useTyped } from "@/lib/debounce";
 import { counted } from "@/lib/numbers";
 import { useStream } from "@/live/LiveProvider";
 import { LogRow } from "./LogRow";
@@ -18,17 +19,20 @@ interface LogViewProps {
   live: boolean;
   /** Where the stream goes on behind what was read. */
   position?: string;
+  /** What is searched, if the address of the page has it. */
+  find?: string;
+  onFind?: (text: string | undefined) => void;
 }
 
 /** Pixels from the end within which a log counts as scrolled to its end. */
 const END = 24;
 
 /** Lines of a log as they are written: with colours, search, and the way to errors. */
-export function LogView({ runId, task, live, position }: LogViewProps) {
+export function LogView({ runId, task, live, position, find, onFind }: LogViewProps) {
   const { reader, status } = useLines(runId, task, live, position);
   const { lines, dropped, generation } = reader.buffer;
   const progress = live ? progressOf(reader.buffer.progress) : null;
-  const [typed, setTyped] = useState("");
+  const [typed, setTyped] = useTyped(find, onFind);
   const [follow, setFollow] = useState(live);
   const [wrap, setWrap] = useState(true);
   /** The id of the line that a search has led to. */

@@ -53,7 +53,7 @@ export function RunPage() {
   const go = (to: Partial<typeof search>) =>
     void navigate({ search: (old) => ({ ...old, ...to }), replace: true, resetScroll: false });
   const select = (task: string) => go({ task });
-  const close = () => go({ task: undefined, view: undefined });
+  const close = () => go({ task: undefined, view: undefined, find: undefined });
   const count = Object.values(run.tasks ?? {}).reduce((sum, each) => sum + each, 0);
   return (
     <div className="flex min-h-full min-w-0 flex-1 md:h-full md:min-h-0">
@@ -85,10 +85,35 @@ export function RunPage() {
         >
           <Suspense fallback={<SkeletonLines lines={6} />}>
             {tab === "graph" && <GraphTab key={runId} runId={runId} selected={search.task} onSelect={select} />}
-            {tab === "timeline" && <TimelineTab key={runId} runId={runId} selected={search.task} onSelect={select} />}
-            {tab === "tasks" && <TasksTab key={runId} run={run} selected={search.task} onSelect={select} />}
+            {tab === "timeline" && (
+              <TimelineTab
+                key={runId}
+                runId={runId}
+                selected={search.task}
+                onSelect={select}
+                group={search.group}
+                onGroup={(group) => go({ group })}
+              />
+            )}
+            {tab === "tasks" && (
+              <TasksTab
+                key={runId}
+                run={run}
+                selected={search.task}
+                onSelect={select}
+                filter={search.q}
+                onFilter={(q) => go({ q })}
+              />
+            )}
             {tab === "logs" && (
-              <LogView key={runId} runId={runId} live={!ENDED.has(run.state)} position={run.position} />
+              <LogView
+                key={runId}
+                runId={runId}
+                live={!ENDED.has(run.state)}
+                position={run.position}
+                find={search.task ? undefined : search.find}
+                onFind={(find) => go({ find })}
+              />
             )}
             {tab === "values" && <ValuesTab key={runId} run={run} />}
           </Suspense>
@@ -106,6 +131,8 @@ export function RunPage() {
             run={run}
             task={search.task}
             view={search.view}
+            find={search.find}
+            onFind={(find) => go({ find })}
             onView={(view) => go({ view })}
             onSelect={select}
             onClose={close}

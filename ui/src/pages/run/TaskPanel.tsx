@@ -40,12 +40,15 @@ interface TaskPanelProps {
   task: string;
   view: string | undefined;
   onView: (view: string) => void;
+  /** What is searched in the log. */
+  find: string | undefined;
+  onFind: (text: string | undefined) => void;
   onSelect: (task: string) => void;
   onClose: () => void;
 }
 
 /** One task: its attempts and where they ran, why it waits, its error, its output and its log. */
-export function TaskPanel({ run, task: name, view, onView, onSelect, onClose }: TaskPanelProps) {
+export function TaskPanel({ run, task: name, view, onView, find, onFind, onSelect, onClose }: TaskPanelProps) {
   const task = useQuery({
     ...runTaskQuery(run.id, name),
     placeholderData: undefined,
@@ -81,7 +84,15 @@ export function TaskPanel({ run, task: name, view, onView, onSelect, onClose }: 
           onChange={onView}
         >
           {active === "logs" ? (
-            <LogView key={`${run.id} ${name}`} runId={run.id} task={name} live={!ended} position={run.position} />
+            <LogView
+              key={`${run.id} ${name}`}
+              runId={run.id}
+              task={name}
+              live={!ended}
+              position={run.position}
+              find={find}
+              onFind={onFind}
+            />
           ) : task.error && !task.data ? (
             <ErrorBox error={task.error} onRetry={() => void task.refetch()} />
           ) : !task.data ? (

@@ -5,6 +5,7 @@ import type { Schemas } from "@/api/client";
 import { runOpenTasksQuery, runTasksQuery } from "@/api/queries";
 import { Button, Duration, EmptyState, ErrorBox, Input, SkeletonLines, StateBadge, StateDot } from "@/components";
 import { cx } from "@/lib/cx";
+import { useTyped } from "@/lib/debounce";
 import { counted, whole } from "@/lib/numbers";
 import { type Progress, progressOf, type Row, refreshed, rowsOf, type Task } from "./tasks";
 
@@ -16,13 +17,15 @@ interface TasksTabProps {
   run: Schemas["RunDetail"];
   selected: string | undefined;
   onSelect: (task: string) => void;
+  filter?: string;
+  onFilter?: (text: string | undefined) => void;
 }
 
 /** All tasks of a run with the items of mapped ones, by state. Only the rows in sight exist. */
-export function TasksTab({ run, selected, onSelect }: TasksTabProps) {
+export function TasksTab({ run, selected, onSelect, filter, onFilter }: TasksTabProps) {
   const query = useInfiniteQuery(runTasksQuery(run.id));
   const { hasNextPage, isFetching, fetchNextPage, refetch } = query;
-  const [typed, setTyped] = useState("");
+  const [typed, setTyped] = useTyped(filter, onFilter);
   const [grouped, setGrouped] = useState(true);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const wanted = useDeferredValue(typed);

@@ -13,11 +13,13 @@ interface TimelineTabProps {
   runId: string;
   selected: string | undefined;
   onSelect: (task: string) => void;
+  /** The mapped task whose items are shown. */
+  group: string | undefined;
+  onGroup: (task: string | undefined) => void;
 }
 
 /** When each task waited and ran: queue time apart from run time, every attempt a bar, the critical path marked. */
-export function TimelineTab({ runId, selected, onSelect }: TimelineTabProps) {
-  const [group, setGroup] = useState<string | undefined>(undefined);
+export function TimelineTab({ runId, selected, onSelect, group, onGroup }: TimelineTabProps) {
   const query = useInfiniteQuery(runTimelineQuery(runId, group));
   const { hasNextPage, isFetching, fetchNextPage } = query;
   const readMore = useCallback(() => {
@@ -49,7 +51,7 @@ export function TimelineTab({ runId, selected, onSelect }: TimelineTabProps) {
     <div className="flex min-h-[20rem] flex-1 flex-col bg-surface">
       <div className="flex flex-wrap items-center gap-1 border-line border-b px-4 py-1.5 text-xs md:px-6">
         {group !== undefined && (
-          <Button small look="quiet" icon="close" onClick={() => setGroup(undefined)}>
+          <Button small look="quiet" icon="close" onClick={() => onGroup(undefined)}>
             Items of {group}
           </Button>
         )}
@@ -79,7 +81,7 @@ export function TimelineTab({ runId, selected, onSelect }: TimelineTabProps) {
           span={span}
           selected={selected}
           onSelect={onSelect}
-          onGroup={group === undefined ? setGroup : undefined}
+          onGroup={group === undefined ? onGroup : undefined}
           onZoom={scale}
           onEnd={readMore}
           more={hasNextPage}

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import type { Schemas } from "@/api/client";
 import { runsQuery, workflowsQuery } from "@/api/queries";
 import {
@@ -19,6 +19,7 @@ import {
   Table,
 } from "@/components";
 import { cx } from "@/lib/cx";
+import { useTyped } from "@/lib/debounce";
 import { shortId } from "@/lib/names";
 import type { RunSearch } from "@/lib/search";
 import { RUN_STATES, type RunState, SOFT, toneOf } from "@/lib/states";
@@ -26,6 +27,7 @@ import { useTitle } from "@/lib/title";
 import { type BulkAction, BulkDialog } from "./BulkDialog";
 import { isNarrow } from "./filters";
 import { SavedFilters } from "./SavedFilters";
+import { TagFilter, TimeFilter } from "./TimeAndTags";
 import { whyOf } from "./why";
 
 type Run = Schemas["Run"];
@@ -85,6 +87,7 @@ export function RunsPage() {
   const navigate = route.useNavigate();
   const [bulk, setBulk] = useState<BulkAction | null>(null);
   const { from, until, top, ...rest } = search;
+  const [moreFilters, setMoreFilters] = useState(from !== undefined || until !== undefined || search.tag !== undefined);
   const runs = useInfiniteQuery({
     ...runsQuery({ ...rest, created_from: from, created_before: until, top_level: top, limit: 100 }),
     // That a task of a run waits is no event of the run.
@@ -127,10 +130,25 @@ export function RunsPage() {
         >
           Without child runs
         </Button>
+        <Button
+          small
+          look={moreFilters ? "plain" : "quiet"}
+          icon="filter"
+          aria-expanded={moreFilters}
+          onClick={() => setMoreFilters(!moreFilters)}
+        >
+          Time and tags
+        </Button>
         {narrow && (
           <Button small look="quiet" icon="close" onClick={() => void navigate({ search: {}, replace: true })}>
             Clear
           </Button>
+        )}
+        {moreFilters && (
+          <div className="grid w-full grid-cols-1 items-start gap-2 min-[28rem]:grid-cols-2 md:flex md:flex-wrap">
+            <TimeFilter from={from} until={until} onChange={change} />
+            <TagFilter chosen={search.tag ?? []} onChange={(tag) => change({ tag })} />
+          </div>
         )}
       </div>
       <div className="mx-4 mb-4 min-h-0 flex-1 overflow-hidden rounded-lg border border-line bg-surface shadow-card md:mx-6">
@@ -214,17 +232,7 @@ function WorkflowFilter({ value, onChange }: { value: string | undefined; onChan
 }
 
 function KeyFilter({ value, onChange }: { value: string | undefined; onChange: (key?: string) => void }) {
-  const [typed, setTyped] = useState(value ?? "");
-  useEffect(() => setTyped(value ?? ""), [value]);
-  const latest = useRef(onChange);
-  useEffect(() => {
-    latest.current = onChange;
-  });
-  useEffect(() => {
-    if (typed === (value ?? "")) return;
-    const timer = setTimeout(() => latest.current(typed || undefined), 400);
-    return () => clearTimeout(timer);
-  }, [typed, value]);
+  const [typed, setTyped] = useTyped(value, onChange);
   return (
     <Input
       label="Key"

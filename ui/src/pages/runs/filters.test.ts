@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isNarrow, parsedFilters, sameFilter, selectionOf, withFilter } from "./filters";
+import { isNarrow, localInput, momentOf, parsedFilters, sameFilter, selectionOf, tagsOf, withFilter } from "./filters";
 
 describe("saved filters", () => {
   it("are read back, and damaged ones are left out", () => {
@@ -37,5 +37,23 @@ describe("isNarrow", () => {
     expect(isNarrow({})).toBe(false);
     expect(isNarrow({ state: undefined })).toBe(false);
     expect(isNarrow({ key: "a" })).toBe(true);
+  });
+});
+
+describe("times and tags", () => {
+  it("go to the field and back, to the minute", () => {
+    const at = new Date(2026, 10, 8, 4, 5, 59).getTime() / 1_000;
+    expect(localInput(at)).toBe("2026-11-08T04:05");
+    expect(momentOf(localInput(at))).toBe(at - 59);
+  });
+
+  it("are none while a year is being typed", () => {
+    expect(momentOf("0202-11-08T04:05")).toBeNull();
+    expect(momentOf("")).toBeNull();
+    expect(momentOf("tomorrow")).toBeNull();
+  });
+
+  it("has every tag once, in order", () => {
+    expect(tagsOf([{ tags: ["b", "a"] }, {}, { tags: ["b", "c"] }])).toEqual(["a", "b", "c"]);
   });
 });

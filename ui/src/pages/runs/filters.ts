@@ -66,3 +66,22 @@ export function selectionOf({ workflow, state, tag, key, from, until, top }: Run
 export function isNarrow(search: RunSearch): boolean {
   return Object.values(search).some((value) => value !== undefined);
 }
+
+/** Returns a moment as a field for date and time takes it: to the minute, in the zone of the viewer. */
+export function localInput(at: number): string {
+  const moment = new Date(at * 1_000);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const day = [String(moment.getFullYear()).padStart(4, "0"), two(moment.getMonth() + 1), two(moment.getDate())];
+  return `${day.join("-")}T${two(moment.getHours())}:${two(moment.getMinutes())}`;
+}
+
+/** Returns the moment in the text of such a field, in seconds since 1970; null if it is none, or before that. */
+export function momentOf(text: string): number | null {
+  const at = new Date(text).getTime() / 1_000;
+  return Number.isFinite(at) && at >= 0 ? at : null;
+}
+
+/** Returns all tags of these workflows, in order. */
+export function tagsOf(workflows: readonly { tags?: readonly string[] }[]): string[] {
+  return [...new Set(workflows.flatMap((each) => each.tags ?? []))].sort();
+}

@@ -84,7 +84,16 @@ export function WorkflowPage() {
             </Suspense>
           )}
           {active === "schedules" && <SchedulesTab name={name} />}
-          {active === "versions" && <VersionsTab name={name} workflow={data} />}
+          {active === "versions" && (
+            <VersionsTab
+              name={name}
+              workflow={data}
+              compared={search}
+              onCompare={(change) =>
+                void navigate({ search: (old) => ({ ...old, ...change }), replace: true, resetScroll: false })
+              }
+            />
+          )}
         </div>
       </Tabs>
     </>

@@ -65,6 +65,9 @@ class RunDetail(Run, frozen=True, kw_only=True, omit_defaults=True):
     tasks: dict[TaskState, int] = {}
     input_bytes: int = 0
     """The size of its input as JSON."""
+    output_bytes: int | None = None
+    """The size of its result as JSON, at most: exactly, if it is the output of one task. Absent: it has none, or its
+    size is not known without reading it."""
     position: str = ""
     """The events of the run behind it are newer than this answer: ``after`` of the stream."""
 
@@ -245,10 +248,22 @@ def run_of(
 
 
 def run_detail_of(
-    run: StoredRun, driver: Driver, trigger: RunTrigger, tasks: dict[TaskState, int], position: str
+    run: StoredRun,
+    driver: Driver,
+    trigger: RunTrigger,
+    tasks: dict[TaskState, int],
+    output_bytes: int | None,
+    position: str,
 ) -> RunDetail:
-    size = len(run.new.input.encode())
-    return RunDetail(**_columns(run), driver=driver, trigger=trigger, tasks=tasks, input_bytes=size, position=position)
+    return RunDetail(
+        **_columns(run),
+        driver=driver,
+        trigger=trigger,
+        tasks=tasks,
+        input_bytes=len(run.new.input.encode()),
+        output_bytes=output_bytes,
+        position=position,
+    )
 
 
 def preview_of(plan: RerunPlan) -> RerunPreview:

@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import type { Schemas } from "@/api/client";
 import { workflowGraphsQuery, workflowVersionsQuery } from "@/api/queries";
 import {
@@ -13,25 +12,40 @@ import {
   SkeletonLines,
   Table,
 } from "@/components";
+import type { WorkflowPageSearch } from "@/lib/search";
 import { GraphComparison } from "./GraphComparison";
 import { TextComparison } from "./TextComparison";
 
 type GraphVersion = Schemas["GraphVersion"];
 
+type Compared = Pick<WorkflowPageSearch, "before" | "after" | "text">;
+
+interface VersionsTabProps {
+  name: string;
+  workflow: Schemas["WorkflowDetail"] | undefined;
+  compared: Compared;
+  onCompare: (change: Compared) => void;
+}
+
 /** The versions of a workflow, and what changed between two of them: in its graph, and for stored texts in the text. */
-export function VersionsTab({ name, workflow }: { name: string; workflow: Schemas["WorkflowDetail"] | undefined }) {
+export function VersionsTab({ name, workflow, compared, onCompare }: VersionsTabProps) {
   const stored = workflow !== undefined && workflow.origin !== "code";
   return (
     <div className="grid gap-4">
-      <Graphs name={name} />
-      {stored && <Texts name={name} />}
+      <Graphs name={name} chosen={compared} onChoose={onCompare} />
+      {stored && <Texts name={name} shown={compared.text} onShow={(text) => onCompare({ text })} />}
     </div>
   );
 }
 
-function Graphs({ name }: { name: string }) {
+interface GraphsProps {
+  name: string;
+  chosen: Compared;
+  onChoose: (change: Compared) => void;
+}
+
+function Graphs({ name, chosen, onChoose }: GraphsProps) {
   const graphs = useQuery(workflowGraphsQuery(name));
-  const [chosen, setChosen] = useState<{ before?: string; after?: string }>({});
   if (graphs.error && !graphs.data) return <ErrorBox error={graphs.error} onRetry={() => void graphs.refetch()} />;
   const all = graphs.data?.versions;
   if (all === undefined) return <SkeletonLines lines={6} />;
@@ -58,14 +72,14 @@ function Graphs({ name }: { name: string }) {
               label="Compare version"
               all={all}
               value={before.version}
-              onChange={(version) => setChosen({ ...chosen, before: version })}
+              onChange={(version) => onChoose({ before: version })}
             />
             <span>with</span>
             <Choice
               label="with version"
               all={all}
               value={after.version}
-              onChange={(version) => setChosen({ ...chosen, after: version })}
+              onChange={(version) => onChoose({ after: version })}
             />
           </>
         )
@@ -120,9 +134,14 @@ const COLUMNS: Column<GraphVersion>[] = [
   },
 ];
 
-function Texts({ name }: { name: string }) {
+interface TextsProps {
+  name: string;
+  shown: number | undefined;
+  onShow: (version: number | undefined) => void;
+}
+
+function Texts({ name, shown, onShow }: TextsProps) {
   const versions = useQuery(workflowVersionsQuery(name));
-  const [shown, setShown] = useState<number | null>(null);
   const rows = versions.data?.versions;
   const index = rows?.findIndex((each) => each.version === shown) ?? -1;
   const columns: Column<Schemas["VersionSummary"]>[] = [
@@ -155,11 +174,13 @@ function Texts({ name }: { name: string }) {
           columns={columns}
           rows={rows}
           rowKey={(each) => String(each.version)}
-          onRowOpen={(each) => setShown(each.version === shown ? null : each.version)}
+          onRowOpen={(each) => onShow(each.version === shown ? undefined : each.version)}
           isSelected={(each) => each.version === shown}
         />
       )}
-      {shown !== null && <TextComparison name={name} version={shown} previous={rows?.[index + 1]?.version} />}
+      {shown !== undefined && index >= 0 && (
+        <TextComparison name={name} version={shown} previous={rows?.[index + 1]?.version} />
+      )}
     </Card>
   );
 }
