@@ -29,6 +29,7 @@ from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
 from turnout.runner import PoolSettings, PoolsSettings
 from turnout.runner.config import read_config
 from turnout.runner.settings import runner_config
+from turnout.telemetry import dropped_spans
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -296,7 +297,12 @@ def test_the_production_guide_is_read_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=named)
 def test_metrics_of_the_guides_exist(page: Path) -> None:
     mentioned = set(re.findall(r"`(turnout_[a-z_]*[a-z])[`{]", page.read_text()))
-    assert mentioned <= {*FAMILIES, *RUN_FAMILIES, "turnout_worker_running_steps"}
+    assert mentioned <= {*FAMILIES, *RUN_FAMILIES, "turnout_worker_running_steps", dropped_spans.METRIC}
+
+
+def test_the_page_of_telemetry_names_every_reason_for_which_spans_are_dropped() -> None:
+    text = (DOCS / "how-to/telemetry.md").read_text()
+    assert [each for each in dropped_spans.DroppedSpans().numbers() if f"| `{each}` |" not in text] == []
 
 
 def test_troubleshooting_names_every_waiting_reason() -> None:
