@@ -350,6 +350,19 @@ def test_an_orchestrator_learns_how_many_attempts_a_cluster_runs_when_that_chang
     asyncio.run(main())
 
 
+def test_attempts_that_wait_for_a_process_of_their_node_count_as_their_own_use_of_the_cluster() -> None:
+    async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
+        large = msgspec.structs.replace(step("b"), handler_config={"resources": {"CPU": 4.0}})
+        await hub.give(step("a"), large)
+        assert await supervisor.begin("a:1", NODE)
+        assert supervisor.in_use("CPU", 1.0) == 5.0
+        supervisor.finish("a:1", done(step("a")))
+        supervisor.lost("b:1", "it was preempted")
+        assert supervisor.in_use("CPU", 1.0) == 0.0
+
+    played(play)
+
+
 def test_lines_that_come_twice_are_kept_once() -> None:
     async def play(supervisor: Supervisor, cluster: Cluster, hub: Hub) -> None:
         await hub.give(step("a"))

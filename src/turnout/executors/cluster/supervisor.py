@@ -118,9 +118,9 @@ class Supervisor:
         return min(MAX_CREDITS, slots + (max(slots, MIN_AHEAD) if self._ahead is None else self._ahead))
 
     def in_use(self, name: str, default: float) -> float:
-        """Returns how much of this resource the attempts have that have begun; ``default`` is that of an attempt that
-        asks for none."""
-        steps = (self._held_steps.table[token].step for token in self._nodes if token in self._held_steps.table)
+        """Returns how much of this resource the attempts have that were launched, at most: a cluster does not say which
+        of those that have not begun it has placed. ``default`` is that of an attempt that asks for none."""
+        steps = (self._held_steps.table[token].step for token in self._launched if token in self._held_steps.table)
         return sum(resources_of(step).get(name, default) for step in steps)
 
     # -- nodes ------------------------------------------------------------------------------------------------------

@@ -20,8 +20,7 @@ GRACE = 5.0
 FIGURES_INTERVAL = 1.0
 """Seconds between two looks at the resources of the cluster."""
 LOOKS = 5
-"""Looks of which the one counts at which others used least: an attempt has its CPU some time before it begins, and Ray
-reports one that has ended for some time after."""
+"""Looks of which the one counts at which others used least: Ray reports an attempt that has ended for some time."""
 NO_RETRIES: Mapping[str, Any] = {"max_retries": 0, "retry_exceptions": False}
 """Ray never runs an attempt twice: whether it is retried, its run decides."""
 
@@ -117,7 +116,7 @@ class SupervisorActor:
 
 
 def others_use(figures: Mapping[str, Any], own: float) -> float:
-    """Returns how many CPUs are in use, but for those of the attempts that have begun."""
+    """Returns how many CPUs others use at least, if the attempts that were launched have ``own`` of them."""
     total, free = figures["total"].get("CPU", 0.0), figures["free"].get("CPU", 0.0)
     return max(0.0, total - free - own)
 
