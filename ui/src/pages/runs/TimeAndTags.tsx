@@ -44,7 +44,7 @@ function Moment({ label, value, error, onChange }: MomentProps) {
     <Input
       label={label}
       type="datetime-local"
-      className="md:w-52"
+      className="md:w-60"
       error={error}
       value={typed}
       onChange={(event) => setTyped(event.target.value)}
