@@ -76,7 +76,14 @@ def facts_of(
 
 def _row(pos: int, task: TaskView) -> TaskRow:
     return TaskRow(
-        pos=pos, name=task.name, state=task.state, executor=task.executor, decision=task.decision, error=task.error
+        pos=pos,
+        name=task.name,
+        state=task.state,
+        attempt=task.attempt,
+        executor=task.executor,
+        decision=task.decision,
+        error=task.error,
+        started_at=task.started_at,
     )
 
 
