@@ -100,9 +100,9 @@ test("every attempt has its bar in the timeline, and its traceback in the panel"
     .getByRole("list", { name: "Timeline" })
     .getByRole("listitem")
     .filter({ hasText: /^knock/ });
-  await expect(row.getByTitle(/^attempt \d, /)).toHaveCount(2);
-  await expect(row.getByTitle(/^attempt 1, .*ConnectionError/)).toBeVisible();
-  await expect(row.getByTitle(/^attempt 2, .*completed/)).toBeVisible();
+  await expect(row.getByTitle(/^attempt \d, at /)).toHaveCount(2);
+  await expect(row.getByTitle(/^attempt 1, at .*ConnectionError/)).toBeVisible();
+  await expect(row.getByTitle(/^attempt 2, at .*completed/)).toBeVisible();
   await row.getByRole("button", { name: /^knock/ }).click();
   const attempts = page.getByRole("complementary", { name: "knock" }).getByRole("region", { name: "Attempts" });
   await expect(attempts.getByRole("listitem")).toHaveCount(2);
