@@ -17,10 +17,10 @@ from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.ownership import Ownership
 from turnout.store.postgres.connection import PostgresDatabase
+from turnout.store.postgres.database_setup import check_same_database, check_server, has_tables, migrate
 from turnout.store.postgres.errors import translated
 from turnout.store.postgres.ledger import PostgresLedger
 from turnout.store.postgres.listener import Listener
-from turnout.store.postgres.opening import check_same_database, check_server, has_tables, migrate
 from turnout.store.postgres.settings import PostgresSettings
 from turnout.store.retention import RetentionOfRuns
 from turnout.store.routing import Routing
