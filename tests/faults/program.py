@@ -25,6 +25,7 @@ import turnout.runner.core
 from turnout import Defer, Limit, Runner, RunOutcome, TaskInfo, Workflow, task, workflow
 from turnout.contracts.executor import Work
 from turnout.contracts.store import Store
+from turnout.contracts.store.ledger import CommitChannel
 from turnout.errors import StoreError
 from turnout.executors.thread import ThreadExecutor
 from turnout.executors.workers.executor import WorkersExecutor
@@ -410,9 +411,32 @@ class KilledAfterCommit:
 
     def commit(self, writes: Any, *, wake: frozenset[str] = frozenset()) -> Any:
         outcomes = self._store.commit(writes, wake=wake)
+        self.count()
+        return outcomes
+
+    def commit_channel(self) -> Any:
+        channel = self._store.commit_channel()
+        return None if channel is None else KilledChannel(channel, self)
+
+    def count(self) -> None:
         self._left -= 1
         if self._left <= 0:
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+class KilledChannel:
+    """A channel of that store."""
+
+    def __init__(self, channel: CommitChannel, store: KilledAfterCommit) -> None:
+        self._channel, self._store = channel, store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._channel, name)
+
+    def receive(self) -> Any:
+        outcomes = self._channel.receive()
+        if outcomes is not None:
+            self._store.count()
         return outcomes
 
 

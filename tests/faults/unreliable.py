@@ -13,7 +13,33 @@ import pytest
 import turnout.runner.core
 from turnout import Runner
 from turnout.contracts.store import Store
+from turnout.contracts.store.ledger import CommitChannel
 from turnout.errors import StoreUnreachable
+
+
+class UnreliableChannel:
+    """A channel for commits with the faults that were planned for ``commit``."""
+
+    def __init__(self, channel: CommitChannel, store: UnreliableStore) -> None:
+        self._channel = channel
+        self._store = store
+        self._lost = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._channel, name)
+
+    def send(self, writes: Any, wake: frozenset[str]) -> None:
+        fault = self._store.next_fault("commit")
+        if fault == "before":
+            raise StoreUnreachable("commit: the database was not reached")
+        self._lost = fault == "after"
+        self._channel.send(writes, wake)
+
+    def receive(self) -> Any:
+        outcomes = self._channel.receive()
+        if outcomes is not None and self._lost:
+            raise StoreUnreachable("commit: the answer was lost")
+        return outcomes
 
 
 class UnreliableStore:
@@ -36,19 +62,28 @@ class UnreliableStore:
     def pending(self, method: str) -> int:
         return len(self._faults[method])
 
+    def next_fault(self, method: str) -> str | None:
+        """What becomes of a call of this method that is being made."""
+        with self._lock:
+            fault = self._faults[method].popleft() if self._faults[method] else None
+            first = self.before.pop(method, None)
+            self.injected += fault is not None
+        if first is not None:
+            first()
+        return "before" if method in self.broken else fault
+
+    def commit_channel(self) -> UnreliableChannel | None:
+        channel = self._store.commit_channel()
+        return None if channel is None else UnreliableChannel(channel, self)
+
     def __getattr__(self, name: str) -> Any:
         real = getattr(self._store, name)
         if not callable(real):
             return real
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            with self._lock:
-                fault = self._faults[name].popleft() if self._faults[name] else None
-                first = self.before.pop(name, None)
-                self.injected += fault is not None
-            if first is not None:
-                first()
-            if name in self.broken or fault == "before":
+            fault = self.next_fault(name)
+            if fault == "before":
                 raise StoreUnreachable(f"{name}: the database was not reached")
             answer = real(*args, **kwargs)
             if fault == "after":

@@ -13,6 +13,7 @@ import pytest
 from turnout import TaskInfo, TurnoutError, current_task, task, workflow
 from turnout.errors import RunNotFound, StoreUnreachable, WaitTimedOut
 from turnout.model.states import RUN_MOVES, TASK_MOVES, RunState, TaskState
+from turnout.orchestration.commit_channels import CommitChannels
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -403,6 +404,7 @@ def test_who_submits_is_answered_when_the_runner_closes_before_the_database_has_
         return commit(*args, **kwargs)
 
     monkeypatch.setattr(runner._core.store, "commit", slow)
+    monkeypatch.setattr(CommitChannels, "send", lambda *_: False)
     with ThreadPoolExecutor(1) as pool:
         submitting = pool.submit(runner.submit, doubled, 2)
         assert asked.wait(20)

@@ -114,6 +114,8 @@ class MemoryStore:
         self.woken.append(wake)
         return [self._insert(write) if write.insert is not None else self._update(write) for write in writes]
 
+    def commit_channel(self) -> None: ...
+
     def _insert(self, write: RunWrite) -> WriteOutcome:
         new = write.insert
         assert new is not None

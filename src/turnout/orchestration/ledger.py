@@ -25,6 +25,7 @@ from turnout.contracts.store import Store
 from turnout.errors import StoreError, StoreFull, StoreReadOnly, StoreRejected, StoreUnreachable, StoreUnusable
 from turnout.model.bisection import bisect_failing
 from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.orchestration.commit_channels import MAX_CHARACTERS, CommitChannels
 from turnout.orchestration.heap import Heap, weight
 from turnout.orchestration.lanes import Lanes
 from turnout.rate_limited_log import RateLimitedLog
@@ -89,6 +90,9 @@ class Ledger:
         self.heap = Heap()
         self._width = width
         self._in_flight = 0
+        self._in_lanes = 0
+        """Commits of these that are made in threads."""
+        self._channels = CommitChannels[list[PendingWrites]](self._answered, self._unanswered)
         self._since_yield = 0
         """Items that were processed on the event loop since it last yielded."""
         self._lanes = lanes or Lanes(store.lanes)
@@ -130,7 +134,7 @@ class Ledger:
         another computes. Without yields, long batches on the event loop would make each commit ten times as long.
         """
         for start in range(0, len(items), YIELD_EVERY):
-            if self._since_yield >= YIELD_EVERY and self._in_flight:
+            if self._since_yield >= YIELD_EVERY and self._in_lanes:
                 time.sleep(YIELD_SECONDS)
                 self._since_yield = 0
             part = items[start : start + YIELD_EVERY]
@@ -139,6 +143,7 @@ class Ledger:
 
     def close(self) -> None:
         self._closed.set()
+        self._channels.close()
         self._lanes.close()
         while self._pending:
             _tell(self._pending.popleft(), StoreUnreachable("the ledger is closed"))
@@ -147,7 +152,15 @@ class Ledger:
         while self._pending and self._in_flight < self._lane_limit() and not self._closed.is_set():
             batch = self._next_batch()
             self._in_flight += 1
-            self._lanes.submit(partial(self._in_lane, asyncio.get_running_loop(), batch))
+            writes = _writes_of(batch)
+            light = sum([pending.characters for pending in batch]) <= MAX_CHARACTERS
+            if not (light and self._channels.send(batch, writes, partial(self._topics_of, writes))):
+                self._submit(batch, self._channels.request(self._lane_limit()))
+
+    def _submit(self, batch: list[PendingWrites], opens: bool = False, unsure: bool = False) -> None:
+        """Commits the batch in a lane, which opens a channel afterwards if it ``opens`` one."""
+        self._in_lanes += 1
+        self._lanes.submit(partial(self._in_lane, asyncio.get_running_loop(), batch, opens, unsure))
 
     def _next_batch(self) -> list[PendingWrites]:
         """Takes as many pending writes as one commit may have, and at least one."""
@@ -165,6 +178,19 @@ class Ledger:
     def _lane_limit(self) -> int:
         return min(self._store.lanes, max(MIN_LANES, self._width()))
 
+    def _answered(self, batch: list[PendingWrites], outcomes: list[WriteOutcome]) -> None:
+        """Called with the outcomes of a commit on a channel."""
+        self.outage = None
+        self._count(outcomes)
+        self._committed(batch, outcomes)
+
+    def _unanswered(self, batch: list[PendingWrites], error: BaseException) -> None:
+        """Called when a channel has failed before the outcomes of its commit were known."""
+        self._rate_limited_log.failure("commit of %d runs will be retried: %s", len(_writes_of(batch)), error)
+        self.metrics.retries += 1
+        self._on_outage(True)
+        self._submit(batch, unsure=True)
+
     def _committed(self, batch: list[PendingWrites], outcomes: Outcomes) -> None:
         self._in_flight -= 1
         start = 0
@@ -174,21 +200,48 @@ class Ledger:
             start = end
         self._flush()
 
+    def _left_lane(self, batch: list[PendingWrites], outcomes: Outcomes) -> None:
+        self._in_lanes -= 1
+        self._committed(batch, outcomes)
+
     # -- in the lane's thread -----------------------------------------------------------------------------------
-    def _in_lane(self, loop: asyncio.AbstractEventLoop, batch: list[PendingWrites]) -> None:
-        writes = [write for pending in batch for write in pending.writes]
+    def _in_lane(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        batch: list[PendingWrites],
+        opens: bool,
+        unsure: bool,
+    ) -> None:
+        writes = _writes_of(batch)
         outcomes: Outcomes
         try:
-            outcomes = self._commit(writes)
+            outcomes = self._commit(writes, {write.run_id for write in writes} if unsure else set())
         except BaseException as error:
             outcomes = error
         with suppress(RuntimeError):  # the loop was closed meanwhile
-            loop.call_soon_threadsafe(self._committed, batch, outcomes)
+            loop.call_soon_threadsafe(self._left_lane, batch, outcomes)
+            if opens:
+                self._open_channel(loop)
 
-    def _commit(self, writes: list[RunWrite]) -> list[WriteOutcome]:
-        """Commits these writes. If the database refuses them, they are halved down to the run at fault."""
+    def _open_channel(self, loop: asyncio.AbstractEventLoop) -> None:
+        channel, available = None, True
+        try:
+            channel = self._store.commit_channel()
+            available = channel is not None
+        except Exception as error:
+            log.debug("no connection for commits on the event loop: %s", error)
+        try:
+            loop.call_soon_threadsafe(partial(self._channels.opened, channel, available=available))
+        except RuntimeError:
+            if channel is not None:
+                channel.close()
+            raise
+
+    def _commit(self, writes: list[RunWrite], uncertain: set[str]) -> list[WriteOutcome]:
+        """Commits these writes. If the database refuses them, they are halved down to the run at fault.
+
+        ``uncertain`` holds the runs whose writes were sent before without an answer."""
         outcomes: list[WriteOutcome] = []
-        uncertain: set[str] = set()
         for part, result in bisect_failing(writes, partial(self._attempt, uncertain), _is_rejection):
             if isinstance(result, str):
                 log.error("run %s was rejected by the store: %s", part[0].run_id, result)
@@ -235,10 +288,13 @@ class Ledger:
             if unsure:
                 self._rate_limited_log.recovered("commits get through again")
                 self._on_outage(False)
-            self.metrics.commits += 1
-            self.metrics.writes += len(writes)
-            self.metrics.stale += len([outcome for outcome in outcomes if outcome.stale])
+            self._count(outcomes)
             return outcomes
+
+    def _count(self, outcomes: Sequence[WriteOutcome]) -> None:
+        self.metrics.commits += 1
+        self.metrics.writes += len(outcomes)
+        self.metrics.stale += len([outcome for outcome in outcomes if outcome.stale])
 
     def _rejected(self, writes: Sequence[RunWrite], error: str) -> str:
         self.outage = None
@@ -267,6 +323,10 @@ class Ledger:
         """True if this write inserted the child run. Its id alone does not tell: other owners derive the same one."""
         run = self._store.run(write.run_id)
         return run is not None and (run.owner, run.epoch) == (write.owner, write.epoch)
+
+
+def _writes_of(batch: Sequence[PendingWrites]) -> list[RunWrite]:
+    return [write for pending in batch for write in pending.writes]
 
 
 def _tell(pending: PendingWrites, outcomes: Outcomes) -> None:

@@ -54,6 +54,8 @@ class HeldStore:
             raise StoreRejected("unsupported Unicode escape sequence")
         return step(writes)
 
+    def commit_channel(self) -> None: ...
+
     def tasks(self, run_id: str, *, outputs: bool = True) -> list[TaskRow]:
         if self.read_errors:
             raise self.read_errors.pop(0)

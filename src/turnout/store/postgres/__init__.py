@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 
+from turnout.contracts.store.ledger import CommitChannel
 from turnout.errors import DatabaseNotFound
 from turnout.model.rows import RunWrite, StoreUse, WriteOutcome
 from turnout.store.access import AccessTables
@@ -16,6 +17,7 @@ from turnout.store.limits import Limits
 from turnout.store.logs import Logs
 from turnout.store.messages import Messages
 from turnout.store.ownership import Ownership
+from turnout.store.postgres.commit_channel import PostgresCommitChannel
 from turnout.store.postgres.connection import PostgresDatabase
 from turnout.store.postgres.database_setup import check_same_database, check_server, has_tables, migrate
 from turnout.store.postgres.errors import translated
@@ -71,6 +73,7 @@ class PostgresStore(
         self._postgres = PostgresDatabase(url, self._settings, direct_url)
         self._database = self._postgres
         self._ledger = PostgresLedger(self._postgres)
+        self._channels: set[PostgresCommitChannel] = set()
 
     def open(self) -> None:
         with translated(), self._postgres.pool.lend() as lent, ExitStack() as stack:
@@ -86,12 +89,24 @@ class PostgresStore(
 
     def close(self) -> None:
         self._postgres.close()
+        for channel in tuple(self._channels):
+            channel.close()
 
     def use(self) -> StoreUse:
         return self._postgres.pool.waits.look()
 
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
         return self._ledger.commit(writes, wake)
+
+    def commit_channel(self) -> CommitChannel | None:
+        """Opens a channel over the calling thread's connection for commits. None with a pooler, whose connections need
+        the settings with every transaction."""
+        if self._postgres.pooled:
+            return None
+        connection = self._postgres.take_own("ledger")
+        channel = PostgresCommitChannel(connection, self._postgres.statements, self._channels.discard)
+        self._channels.add(channel)
+        return channel
 
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         return Listener(self._postgres.session, on_wake).stop

@@ -95,6 +95,15 @@ class PostgresDatabase:
                 self._own[threading.current_thread(), role] = connection
         return connection
 
+    def take_own(self, role: str) -> Connection:
+        """Returns the calling thread's own connection for this role, and leaves it to the caller. The thread gets
+        another one when it needs it."""
+        connection = self.own(role)
+        del self._local.__dict__[role]
+        with self._guard:
+            self._own.pop((threading.current_thread(), role), None)
+        return connection
+
     def connect(self) -> Connection:
         """Returns a new connection for transactions."""
         self._check_open()

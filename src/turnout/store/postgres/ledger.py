@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Generator, Iterable, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import astuple
@@ -50,6 +50,10 @@ class Statement(msgspec.Struct, gc=False):
     """Those whose outcomes it returns."""
 
 
+Exchange: TypeAlias = Generator[list[Statement], list[Rows], list[WriteOutcome]]
+"""Yields statements that are to be executed in one transaction, takes their rows, and returns the outcomes."""
+
+
 class PostgresLedger:
     """``commit`` for PostgreSQL: one statement for each kind of writes, in one transaction if need be."""
 
@@ -57,22 +61,16 @@ class PostgresLedger:
         self._database = database
 
     def commit(self, writes: Sequence[RunWrite], wake: frozenset[str]) -> list[WriteOutcome]:
-        check(writes)
-        statements = statements_of(writes)
-        for statement in statements:
-            statement.params["wake"] = "[]"
-        if not statements:
+        if not writes:
             return []
-        statements[0].params["wake"] = json_list(sorted(wake))
-        outcomes: dict[str, WriteOutcome] = {}
-        for statement, rows in zip(statements, self._executed(statements), strict=True):
-            if not statement.writes:
-                continue
-            if statement.writes[0].insert is not None:
-                outcomes.update(self._of_inserts(statement, rows))
-            else:
-                outcomes.update(_of_updates(statement.writes, rows))
-        return [outcomes.get(write.run_id) or WriteOutcome(write.run_id) for write in writes]
+        made = exchange(writes, wake)
+        statements = next(made)
+        while True:
+            try:
+                statements = made.send(self._executed(statements))
+            except StopIteration as ended:
+                outcomes: list[WriteOutcome] = ended.value
+                return outcomes
 
     def _executed(self, statements: Sequence[Statement]) -> list[Rows]:
         """Runs the statements in one transaction. Returns their rows."""
@@ -84,31 +82,49 @@ class PostgresLedger:
                 cursors = [self._database.execute(connection, each.block, each.params) for each in statements]
             return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
-    def _of_inserts(self, statement: Statement, rows: Rows) -> dict[str, WriteOutcome]:
-        """Returns outcomes of runs that existed already, or whose parent does not wait for them; the others applied."""
-        inserted, missed, _ = rows[0]
-        if not missed:
-            return {}
-        applied = set(msgspec.json.decode(inserted or "[]", type=list[str]))
-        found: dict[str, tuple[str, str]] = {}
-        given = {name: statement.params[name] for name in ("run_ids", "workflows", "keys")}
-        for run_id, existing, digest in self._database.read("existing_runs", **given):
-            if existing == run_id or run_id not in found:
-                found[run_id] = (existing, digest)
-        outcomes: dict[str, WriteOutcome] = {}
-        for write in statement.writes:
-            run_id = write.run_id
-            if run_id in applied:
-                continue
-            if run_id in found:
-                outcomes[run_id] = WriteOutcome(run_id, existing=found[run_id][0], existing_digest=found[run_id][1])
-            elif write.insert is not None and write.insert.parent_run is not None:
-                outcomes[run_id] = WriteOutcome(run_id, stale=(-1,))
-            else:
-                raise StoreUnreachable(
-                    "a run that conflicted with an insert was deleted meanwhile; the insert can be retried"
-                )
-        return outcomes
+
+def exchange(writes: Sequence[RunWrite], wake: frozenset[str]) -> Exchange:
+    """Makes a commit, however its statements are executed."""
+    check(writes)
+    statements = statements_of(writes)
+    for statement in statements:
+        statement.params["wake"] = "[]"
+    if statements:
+        statements[0].params["wake"] = json_list(sorted(wake))
+    outcomes: dict[str, WriteOutcome] = {}
+    for statement, rows in zip(statements, (yield statements), strict=True):
+        if not statement.writes:
+            continue
+        if statement.writes[0].insert is None:
+            outcomes.update(_of_updates(statement.writes, rows))
+        elif rows[0][1]:
+            given = {name: statement.params[name] for name in ("run_ids", "workflows", "keys")}
+            [existing] = yield [Statement("existing_runs", given, ())]
+            outcomes.update(_of_inserts(statement.writes, rows[0][0], existing))
+    return [outcomes.get(write.run_id) or WriteOutcome(write.run_id) for write in writes]
+
+
+def _of_inserts(writes: Sequence[RunWrite], inserted: str | None, existing: Rows) -> dict[str, WriteOutcome]:
+    """Returns outcomes of runs that existed already, or whose parent does not wait for them; the others applied."""
+    applied = set(msgspec.json.decode(inserted or "[]", type=list[str]))
+    found: dict[str, tuple[str, str]] = {}
+    for run_id, id, digest in existing:
+        if id == run_id or run_id not in found:
+            found[run_id] = (id, digest)
+    outcomes: dict[str, WriteOutcome] = {}
+    for write in writes:
+        run_id = write.run_id
+        if run_id in applied:
+            continue
+        if run_id in found:
+            outcomes[run_id] = WriteOutcome(run_id, existing=found[run_id][0], existing_digest=found[run_id][1])
+        elif write.insert is not None and write.insert.parent_run is not None:
+            outcomes[run_id] = WriteOutcome(run_id, stale=(-1,))
+        else:
+            raise StoreUnreachable(
+                "a run that conflicted with an insert was deleted meanwhile; the insert can be retried"
+            )
+    return outcomes
 
 
 def statements_of(writes: Sequence[RunWrite]) -> list[Statement]:

@@ -136,6 +136,9 @@ class SqliteStore(
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
         return self._ledger.commit(writes)
 
+    def commit_channel(self) -> None:
+        """There is none: a commit is made in the thread that calls for it."""
+
     def listen(self, on_wake: Callable[[str], None]) -> Callable[[], None]:
         writes = FileWatch(log_of(self._sqlite), poll=POLL_INTERVAL, fallback=FALLBACK_INTERVAL)
         thread = threading.Thread(target=self._watch, args=(on_wake, writes), name="turnout-listen", daemon=True)
