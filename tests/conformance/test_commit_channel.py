@@ -1,4 +1,5 @@
-"""A channel commits as ``commit`` does: all tests of the ledger's writes once more, over a channel of PostgreSQL."""
+"""A channel commits as ``commit`` does: all tests of the ledger's writes once more, over a channel of PostgreSQL, alone
+and in one commit with writes of other runs."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.conformance.store_rows import OWNER, begin, completed, new_run, update
+from tests.conformance.store_rows import OWNER, SPEC, VERSION, WORKFLOW, begin, completed, new_run, update
 from tests.conformance.test_store_ledger import *  # noqa: F403 - its tests, with the fixture below
 from turnout.contracts.store.ledger import CommitChannel
 from turnout.errors import StoreRejected, StoreUnreachable
-from turnout.model.rows import RunWrite, WriteOutcome
+from turnout.model.rows import RunWrite, StoredRun, WriteOutcome
 from turnout.model.states import TaskState
 from turnout.store import connect
 
@@ -26,8 +27,10 @@ LARGE = 6 * 1024 * 1024
 class ChannelStore:
     """A store whose commits go over a channel; after one that failed, over a new one."""
 
-    def __init__(self, store: Any) -> None:
+    def __init__(self, store: Any, *, alone: bool = True) -> None:
         self._store = store
+        self._alone = alone
+        self._hidden: set[str] = set()
         self.channel: CommitChannel | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -36,13 +39,24 @@ class ChannelStore:
     def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
         channel = self.channel = self.channel or self._store.commit_channel()
         assert channel is not None
-        channel.send(writes, wake)
+        channel.send([*writes, *([] if self._alone else self._others())], wake)
         try:
-            return answer_of(channel)
+            return answer_of(channel)[: len(writes)]
         except BaseException:
             channel.close()
             self.channel = None
             raise
+
+    def _others(self) -> list[RunWrite]:
+        """Writes of other runs: an insert, and a step of a run that is stored."""
+        self._store.put_workflow(VERSION, WORKFLOW, SPEC)
+        stored, more = new_run(), new_run()
+        assert self._store.commit([stored])[0].applied
+        self._hidden |= {stored.run_id, more.run_id}
+        return [more, update(stored.run_id, completed())]
+
+    def runs(self, *given: Any, **named: Any) -> list[StoredRun]:
+        return [run for run in self._store.runs(*given, **named) if run.new.run_id not in self._hidden]
 
 
 def answer_of(channel: CommitChannel) -> list[WriteOutcome]:
@@ -54,11 +68,11 @@ def answer_of(channel: CommitChannel) -> list[WriteOutcome]:
             return outcomes
 
 
-@pytest.fixture
-def store(postgres_url: str) -> Iterator[Any]:
+@pytest.fixture(params=["alone", "among others"])
+def store(postgres_url: str, request: pytest.FixtureRequest) -> Iterator[Any]:
     with contextlib.closing(connect(postgres_url)) as opened:
         opened.open()
-        yield ChannelStore(opened)
+        yield ChannelStore(opened, alone=request.param == "alone")
 
 
 def backend_of(store: ChannelStore) -> int:
@@ -83,6 +97,8 @@ def test_what_cannot_be_encoded_is_refused_before_anything_is_sent(store: Channe
     assert before is not None
     with pytest.raises(StoreRejected):
         before.send([update(run.run_id, completed(output='"\ud800"'))], frozenset())
+    with pytest.raises(StoreRejected, match="NUL"):
+        before.send([update(run.run_id, completed(output='"a\0b"'))], frozenset())
     outcomes = store.commit([update(run.run_id, completed())])
     assert store.channel is before and outcomes[0].applied
 

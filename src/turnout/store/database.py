@@ -17,6 +17,7 @@ Execute: TypeAlias = Callable[..., Rows]
 """``execute("block", name=value, …)`` within a transaction."""
 
 LONE_SURROGATE = "the data holds a lone surrogate, which is not text"
+NUL = "the data holds a NUL character"
 
 _encoder = msgspec.json.Encoder()
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -77,7 +78,7 @@ def json_lines(values: Sequence[Any]) -> list[str]:
 
 def _without_nul(text: str) -> str:
     if "\\u0000" in text and _NUL.search(text):
-        raise StoreRejected("the data holds a NUL character")
+        raise StoreRejected(NUL)
     return text
 
 

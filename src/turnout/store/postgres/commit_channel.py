@@ -7,8 +7,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 import psycopg
 from psycopg import pq
 
+from turnout.errors import StoreRejected
 from turnout.model.rows import RunWrite, WriteOutcome
-from turnout.store.database import Rows
+from turnout.store.database import NUL, Rows
 from turnout.store.postgres.connection import NumberedStatement
 from turnout.store.postgres.errors import translated
 from turnout.store.postgres.ledger import Exchange, Statement, exchange
@@ -77,7 +78,11 @@ class PostgresCommitChannel:
     def _parameters(self, statement: Statement) -> list[bytes | None]:
         values = self._statements[statement.block].values(statement.params)
         with translated():
-            return [None if value is None else value.encode() for value in values]
+            texts = [None if value is None else value.encode() for value in values]
+        if any(text is not None and b"\0" in text for text in texts):
+            # libpq would take the text up to there.
+            raise StoreRejected(NUL)
+        return texts
 
     def _send(self, statements: Sequence[Statement], parameters: Sequence[list[bytes | None]]) -> None:
         pgconn = self._pgconn

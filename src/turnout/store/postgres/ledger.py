@@ -16,6 +16,7 @@ from turnout.store.narrow_rows import BEGUN, COMPLETED, STARTED, WAITING, comple
 from turnout.store.postgres.arrays import Value, columns
 from turnout.store.postgres.connection import PostgresDatabase
 from turnout.store.postgres.errors import translated
+from turnout.store.postgres.single_run import insert_params, step_params
 from turnout.store.row_codec import check, last_seq, moves_texts
 
 Row = tuple[Value, ...]
@@ -98,7 +99,8 @@ def exchange(writes: Sequence[RunWrite], wake: frozenset[str]) -> Exchange:
         if statement.writes[0].insert is None:
             outcomes.update(_of_updates(statement.writes, rows))
         elif rows[0][1]:
-            given = {name: statement.params[name] for name in ("run_ids", "workflows", "keys")}
+            wanted = [(new.run_id, new.workflow, new.key) for write in statement.writes if (new := write.insert)]
+            given = columns(("run_ids", "workflows", "keys"), wanted)
             [existing] = yield [Statement("existing_runs", given, ())]
             outcomes.update(_of_inserts(statement.writes, rows[0][0], existing))
     return [outcomes.get(write.run_id) or WriteOutcome(write.run_id) for write in writes]
@@ -143,13 +145,17 @@ def statements_of(writes: Sequence[RunWrite]) -> list[Statement]:
             steps.append(write)
             rows += narrow
     statements: list[Statement] = []
-    if inserts:
+    if len(inserts) == 1 and (params := insert_params(inserts[0])) is not None:
+        statements.append(Statement("insert_run", params, inserts))
+    elif inserts:
         statements.append(_inserts(inserts))
         if any(write.limits for write in inserts):
             statements.append(Statement("queue_runs", {"slots": queue_rows(inserts)}, ()))
     if whole:
         statements.append(Statement(_block(whole), {"writes": json_text(whole)}, whole))
-    if steps:
+    if len(steps) == 1 and (params := step_params(steps[0], rows)) is not None:
+        statements.append(Statement("update_step", params, steps))
+    elif steps:
         statements.append(Statement("update_steps", _steps(steps, rows), steps))
     return statements
 

@@ -73,6 +73,67 @@ select case when missed.any then (select json_agg(json_build_array(run_id, pos))
     (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
 from missed
 
+-- name: update_step
+-- The same for one run that completes one task at most, and starts one at most that comes after it: values in place of
+-- arrays. A commit of one run takes two thirds of the time.
+with updated_run as (
+    update run set
+        state = :run_state::text, reason = :run_reason::text, error = :run_error::text,
+        started_at = :run_started::double precision, finished_at = :run_finished::double precision,
+        seq = greatest(run.seq, :run_seq::integer),
+        owner = case when :run_state::text in ('completed', 'failed', 'cancelled') then null else run.owner end
+    where run.id = :run_id::uuid and run.epoch = :epoch::integer and run.state = :run_was::text
+    returning run.state
+),
+ended as (
+    update task set
+        state = 'completed', output = :output::text, started_at = :started::double precision,
+        finished_at = :finished::double precision, seq = :ended_seq::integer,
+        error = null, memo = null, reason = null, retry_at = null, poll_key = null, lease_until = null
+    where (select count(*) from updated_run) >= 0
+        and task.run_id = :run_id::uuid and task.pos = :ended_pos::integer and task.epoch = :epoch::integer
+        and task.state = :ended_was::text and task.attempt = :ended_attempt::integer
+    returning task.pos
+),
+begun as (
+    update task set
+        state = 'running', attempt = :begun_attempt::integer + 1, executor = coalesce(:executor::text, task.executor),
+        decision = coalesce(:decision::text, task.decision), holder = coalesce(:holder::text, task.holder),
+        dispatched_at = coalesce(:dispatched::double precision, task.dispatched_at), seq = :begun_seq::integer,
+        output = null, started_at = null, finished_at = null, labels = null, resources = null,
+        reason = null, retry_at = null, poll_key = null, lease_until = null
+    where (select count(*) from ended) >= 0
+        and task.run_id = :run_id::uuid and task.pos = :begun_pos::integer and task.epoch = :epoch::integer
+        and task.state = :begun_was::text and task.attempt = :begun_attempt::integer
+    returning task.pos
+),
+applied as (
+    select pos from ended union all select pos from begun union all select -1 from updated_run
+),
+swept as (
+    delete from inbox using updated_run
+    where inbox.run_id = :run_id::uuid and updated_run.state in ('completed', 'failed', 'cancelled')
+),
+missed as materialized (
+    select (:run_was::text is not null and not exists (select from updated_run))
+        or (:ended_pos::integer is not null and not exists (select from ended))
+        or (:begun_pos::integer is not null and not exists (select from begun)) as any
+),
+recorded as (
+    insert into history_commit (run_id, seq, at, moves)
+    select :run_id::uuid, :seq::integer, (select :now), moves
+    from (
+        select case when missed.any then (select json_agg(move)::text from json_array_elements(:moves::json) move
+            where (move ->> 1)::integer in (select pos from applied)) else :moves::text end as moves
+        from missed
+    ) as kept
+    where moves is not null
+)
+select case when missed.any then (select json_agg(json_build_array(:run_id::uuid, pos)) from applied)::text end,
+    missed.any,
+    (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
+from missed
+
 -- name: update_batch
 -- All that a write can do, with whole images of rows; otherwise as update_steps.
 with w as materialized (
@@ -281,6 +342,37 @@ select case when missed.any then (select json_agg(id) from inserted_run)::text e
     missed.any,
     (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
 from missed
+
+-- name: insert_run
+-- The same for one run that is no child: values in place of arrays, but for its tasks.
+with inserted_run as (
+    insert into run (id, workflow, version, state, owner, epoch, seq, input, input_digest, key, priority, timeout,
+        reason, error, rerun_of, depth, created_at, submitted_at, started_at, finished_at, parent_attempt, origin)
+    select :run_id::uuid, :workflow::text, :version::text, :run_state::text,
+        case when :run_state::text in ('completed', 'failed', 'cancelled') then null else :run_owner::text end,
+        :epoch::integer, :seq::integer, :input::text, :digest::text, :key::text, :run_priority::integer,
+        :timeout::double precision, :run_reason::text, :run_error::text, :rerun::uuid, :depth::integer,
+        :created::double precision, :now, :run_started::double precision, :run_finished::double precision,
+        :parent_attempt::integer, :origin::text
+    on conflict do nothing
+    returning id
+),
+inserted_task as (
+    insert into task (run_id, pos, epoch, name, priority, state, attempt, failures, crashes, losses, reason, executor,
+        decision, holder, dispatched_at, seq)
+    select inserted_run.id, n.pos, :task_epoch::integer, n.name, n.priority, n.state, n.attempt, 0, 0, 0, n.reason, n.executor,
+        n.decision, n.holder, n.dispatched_at, n.seq
+    from inserted_run, unnest(:positions::integer[], :names::text[], :priorities::integer[], :states::text[],
+        :attempts::integer[], :reasons::text[], :executors::text[], :decisions::text[], :holders::text[],
+        :dispatched::double precision[], :seqs::integer[])
+        as n(pos, name, priority, state, attempt, reason, executor, decision, holder, dispatched_at, seq)
+),
+recorded as (
+    insert into history_commit (run_id, seq, at, moves)
+    select id, :seq::integer, :now, :moves::text from inserted_run where :moves::text is not null
+)
+select null::text, not exists (select from inserted_run),
+    (select count(pg_notify('turnout', topic)) from json_array_elements_text(:wake::json) topic)
 
 -- name: inserted_others
 -- What insert_batch does besides when a run comes with other tasks (of a rerun), or is a child run that has ended already.
