@@ -3,76 +3,25 @@ and in one commit with writes of other runs."""
 
 from __future__ import annotations
 
-import contextlib
-import select
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
 import pytest
 
-from tests.conformance.store_rows import OWNER, SPEC, VERSION, WORKFLOW, begin, completed, new_run, update
+from tests.conformance.channel_store import WAIT, ChannelStore, answer_of, channel_store  # noqa: F401 - a fixture
+from tests.conformance.store_rows import OWNER, begin, completed, new_run, update
 from tests.conformance.test_store_ledger import *  # noqa: F403 - its tests, with the fixture below
-from turnout.contracts.store.ledger import CommitChannel
 from turnout.errors import StoreRejected, StoreUnreachable
-from turnout.model.rows import RunWrite, StoredRun, WriteOutcome
 from turnout.model.states import TaskState
 from turnout.store import connect
 
-WAIT = 20.0
 LARGE = 6 * 1024 * 1024
 """More characters than a socket takes at once."""
 
 
-class ChannelStore:
-    """A store whose commits go over a channel; after one that failed, over a new one."""
-
-    def __init__(self, store: Any, *, alone: bool = True) -> None:
-        self._store = store
-        self._alone = alone
-        self._hidden: set[str] = set()
-        self.channel: CommitChannel | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def commit(self, writes: Sequence[RunWrite], *, wake: frozenset[str] = frozenset()) -> list[WriteOutcome]:
-        channel = self.channel = self.channel or self._store.commit_channel()
-        assert channel is not None
-        channel.send([*writes, *([] if self._alone else self._others())], wake)
-        try:
-            return answer_of(channel)[: len(writes)]
-        except BaseException:
-            channel.close()
-            self.channel = None
-            raise
-
-    def _others(self) -> list[RunWrite]:
-        """Writes of other runs: an insert, and a step of a run that is stored."""
-        self._store.put_workflow(VERSION, WORKFLOW, SPEC)
-        stored, more = new_run(), new_run()
-        assert self._store.commit([stored])[0].applied
-        self._hidden |= {stored.run_id, more.run_id}
-        return [more, update(stored.run_id, completed())]
-
-    def runs(self, *given: Any, **named: Any) -> list[StoredRun]:
-        return [run for run in self._store.runs(*given, **named) if run.new.run_id not in self._hidden]
-
-
-def answer_of(channel: CommitChannel) -> list[WriteOutcome]:
-    while True:
-        unsent = [] if channel.flush() else [channel]
-        readable, writable, _ = select.select([channel], unsent, [], WAIT)
-        assert readable or writable, "no answer"
-        if readable and (outcomes := channel.receive()) is not None:
-            return outcomes
-
-
-@pytest.fixture(params=["alone", "among others"])
-def store(postgres_url: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    with contextlib.closing(connect(postgres_url)) as opened:
-        opened.open()
-        yield ChannelStore(opened, alone=request.param == "alone")
+@pytest.fixture
+def store(channel_store: ChannelStore) -> ChannelStore:  # noqa: F811
+    return channel_store
 
 
 def backend_of(store: ChannelStore) -> int:

@@ -134,7 +134,8 @@ class Transition(RunMoves, gc=False, eq=False):
 
     def finish(self) -> None:
         """Makes due tasks that did not start ready, and ends the run if no task is open."""
-        self.settled()
+        if self.due:
+            self.settled()
         machine = self.machine
         graph = machine.graph
         for pos in machine.finished_groups:
@@ -151,7 +152,7 @@ class Transition(RunMoves, gc=False, eq=False):
             self.move_run(end.state, reason=end.reason, error=end.error)
 
     def write(self) -> RunWrite:
-        rows, new = self.settled(), self.machine.new
+        rows, new = self.settled() if self.due else self.rows, self.machine.new
         return RunWrite(
             run_id=new.run_id,
             epoch=self.machine.epoch,

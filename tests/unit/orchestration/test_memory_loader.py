@@ -206,7 +206,7 @@ def test_work_built_from_outputs_alone_is_the_work_that_is_built_from_templates(
     pos, texts = len(values), [dump_output(value) for value in values]
     event = msgspec.structs.replace(machine.event(pos), attempt=2, shadow=shadow)
     builder = WorkBuilder(Registry())
-    short = builder.build_from_outputs(event, pos, machine, texts, fence)
+    short = builder.build_from_outputs(event, pos, machine, machine.tasks[pos], texts, fence)
     general = WorkBuilder(Registry()).build(event, pos, machine, dict(enumerate(texts)), fence=fence)
     assert short == builder.build(event, pos, machine, dict(enumerate(texts)), fence=fence) == general
     assert short.args == tuple(values) and short.event is event

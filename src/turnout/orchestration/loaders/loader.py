@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import cast
 
 import msgspec
 
@@ -146,10 +145,9 @@ class MemoryLoader(StoreLoader):
             if traceparent is None:
                 return None
         if not graph.mapped and (outputs := graph.output_arguments[pos]) is not None and owned.ends_at is None:
-            given = [tasks[at].output for at in outputs]
-            if None not in given:
-                values = cast("list[str]", given)
-                return self._builder.build_from_outputs(event, pos, machine, values, fence, traceparent)
+            values = [text for at in outputs if (text := tasks[at].output) is not None]
+            if len(values) == len(outputs):
+                return self._builder.build_from_outputs(event, pos, machine, tasks[pos], values, fence, traceparent)
         if graph.mapped:
             call = Call(run_id, machine.new.input, machine.outputs(), tasks[pos], self._lists)
             needed = call.needed

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from turnout.authoring.invocation import caller
+from turnout.authoring.invocation import caller, needs_of
 from turnout.authoring.registry import AnyTask, Registry
 from turnout.contracts.executor import RunWork, Work
 from turnout.model.bindings import ABSENT, context_for, resolve
@@ -72,6 +72,18 @@ class Arguments(msgspec.Struct, frozen=True, gc=False):
     """For handlers: the outputs of the dependencies, by name."""
 
 
+class Template(msgspec.Struct, frozen=True):
+    """What all works of a task have in common."""
+
+    task: TaskSpec
+    """Held, so that no other task gets its identity."""
+    found: AnyTask | None
+    """The function that was found for it."""
+    work: Work
+    needs_more: bool
+    """True if the body takes more than its arguments as they are."""
+
+
 class WorkBuilder:
     """Builds works for the attempts of one orchestrator or poller."""
 
@@ -84,8 +96,8 @@ class WorkBuilder:
         self._registry = registry
         self._output = output
         self._runner = runner
-        self._templates: dict[int, tuple[TaskSpec, AnyTask | None, Work]] = {}
-        """By the identity of a task: the task, the function that was found for it, and a work of it."""
+        self._templates: dict[int, Template] = {}
+        """By the identity of a task."""
 
     def build(
         self,
@@ -113,13 +125,14 @@ class WorkBuilder:
         event: TaskReadyEvent,
         pos: int,
         run: RunView,
+        row: TaskRow,
         texts: Iterable[str],
         fence: Callable[[], float],
         traceparent: str | None = None,
     ) -> Work:
         """Returns the work of a task whose arguments are these outputs, and nothing else: as ``build`` does."""
         given = Arguments(tuple(map(_decode, texts)))
-        work = self._work(event, run.graph.tasks[pos], run, run.row_of(pos), fence, given)
+        work = self._work(event, run.graph.tasks[pos], run, row, fence, given)
         return work if traceparent is None else traced(work, traceparent)
 
     def _work(
@@ -134,8 +147,10 @@ class WorkBuilder:
     ) -> Work:
         found = self._registry.find(run.new, task)
         known = self._templates.get(id(task))
-        template = known[2] if known is not None and known[1] is found else self._template(event, task, run, found)
-        args, kwargs, body = given.args, given.kwargs, template.body
+        if known is None or known.found is not found:
+            known = self._template(event, task, run, found)
+        template, args, kwargs = known.work, given.args, given.kwargs
+        body = template.body
         key = f"{event.task_id}.shadow" if event.shadow else event.task_id
         work = _replace(
             template,
@@ -145,7 +160,9 @@ class WorkBuilder:
             labels=row.labels or {},
             idempotency_key=key,
             token=f"{key}:{event.attempt}",
-            bind_body=caller(body, args, kwargs, given.context) if body is not None else None,
+            bind_body=caller(body, args, kwargs, given.context)
+            if body is not None and (known.needs_more or given.context is not None)
+            else None,
             fence=fence,
         )
         if index is not None or given.context is not None:
@@ -158,8 +175,8 @@ class WorkBuilder:
             work = _resumed(work, read_memo(row.memo), {} if found is None else found.conditions)
         return work
 
-    def _template(self, event: TaskReadyEvent, task: TaskSpec, run: RunView, found: AnyTask | None) -> Work:
-        """Returns a work with what all works of the task have in common, and keeps it."""
+    def _template(self, event: TaskReadyEvent, task: TaskSpec, run: RunView, found: AnyTask | None) -> Template:
+        """Makes and keeps what all works of the task have in common."""
         if len(self._templates) >= MAX_TEMPLATES:
             self._templates.clear()
         made = Work(
@@ -172,8 +189,9 @@ class WorkBuilder:
             output=self._output,
             runner=self._runner,
         )
-        self._templates[id(task)] = (task, found, made)
-        return made
+        needs_more = made.body is not None and needs_of(made.body) is not None
+        template = self._templates[id(task)] = Template(task, found, made, needs_more)
+        return template
 
 
 def arguments_for(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 
 import psycopg
@@ -35,6 +36,8 @@ class PostgresCommitChannel:
         self._prepared: set[str] = set()
         self._exchange: Exchange | None = None
         self._rows: list[Rows] = []
+        self._sent: deque[bool] = deque()
+        """What has no answer yet, in order: True for a statement with rows to read, False for a preparation."""
         with translated():
             self._pgconn.nonblocking = 1
             self._pgconn.enter_pipeline_mode()
@@ -92,7 +95,9 @@ class PostgresCommitChannel:
                 if statement.block not in self._prepared:
                     self._prepared.add(statement.block)
                     pgconn.send_prepare(name, self._statements[statement.block].text)
+                    self._sent.append(False)
                 pgconn.send_query_prepared(name, values)
+                self._sent.append(True)
             pgconn.pipeline_sync()
 
     def _received(self) -> bool:
@@ -109,10 +114,10 @@ class PostgresCommitChannel:
             ended = False
             if result.status == pq.ExecStatus.PIPELINE_SYNC:
                 return True
-            if result.status == pq.ExecStatus.TUPLES_OK:
-                self._rows.append(_rows(result))
-            elif result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.PIPELINE_ABORTED):
+            if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
                 raise psycopg.errors.error_from_result(result)
+            if self._sent.popleft():
+                self._rows.append(_rows(result))
         return False
 
 

@@ -149,8 +149,8 @@ def statements_of(writes: Sequence[RunWrite]) -> list[Statement]:
         statements.append(Statement("insert_run", params, inserts))
     elif inserts:
         statements.append(_inserts(inserts))
-        if any(write.limits for write in inserts):
-            statements.append(Statement("queue_runs", {"slots": queue_rows(inserts)}, ()))
+    if any(write.limits for write in inserts):
+        statements.append(Statement("queue_runs", {"slots": queue_rows(inserts)}, ()))
     if whole:
         statements.append(Statement(_block(whole), {"writes": json_text(whole)}, whole))
     if len(steps) == 1 and (params := step_params(steps[0], rows)) is not None:
