@@ -73,7 +73,7 @@ class Arguments(msgspec.Struct, frozen=True, gc=False):
 
 
 class Template(msgspec.Struct, frozen=True):
-    """What all works of a task have in common."""
+    """The common part of all works of a task."""
 
     task: TaskSpec
     """Held, so that no other task gets its identity."""
