@@ -49,8 +49,7 @@ class StepSender:
             for start in range(0, min(room, len(wanted)), self._batch):
                 batch = wanted[start : min(start + self._batch, room)]
                 sent = [flight for step in batch if (flight := self._in_flight.get(step.token)) is not None]
-                for flight in sent:
-                    self._pool.release_reservation(flight)
+                self._pool.sent(worker_id, sent)
                 assert worker is not None
                 again = {flight.token for flight in sent if flight.event.again}
                 self._protocol.give(worker, batch, now, again)
