@@ -128,7 +128,7 @@ class WorkerPool:
 
     def assign(self, selector: str) -> str | None:
         """Reserves a slot of the matching worker with the largest free share; of equals, the least recently chosen."""
-        known = self._candidates(selector)
+        known = self._by_selector.get(selector) or self._candidates(selector)
         workers = known.workers
         best = self._choose_exclusive(workers) if known.wanted.exclusive else self._least_loaded(workers)
         if best is None:
@@ -160,7 +160,7 @@ class WorkerPool:
                 continue
             free = worker.credits - len(worker.out) - reserved.get(worker_id, 0)
             if free > 0 and (share := free / worker.credits) > most:
-                if exclusive and exclusive.closed_to_others(worker):
+                if exclusive.uses and exclusive.closed_to_others(worker):
                     continue
                 best, most = worker, share
         return best
