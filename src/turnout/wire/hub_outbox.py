@@ -37,8 +37,7 @@ class HubOutbox:
 
     def acknowledge(self, worker: WorkerEntry, tokens: Sequence[str]) -> None:
         """Called when these results are durable, or are not needed."""
-        for token in tokens:
-            worker.finish(token)
+        worker.finish(tokens)
         for start in range(0, len(tokens), MAX_TOKENS):
             self._send(worker, Ack(tuple(tokens[start : start + MAX_TOKENS])))
 
@@ -47,8 +46,7 @@ class HubOutbox:
         self._send(worker, Logged(token, next_line))
 
     def answer_start(self, worker: WorkerEntry, granted: Sequence[str], denied: Sequence[str]) -> None:
-        for token in denied:
-            worker.finish(token)
+        worker.finish(denied)
         self._send(worker, Started(tuple(granted), tuple(denied)))
 
     def cancel(self, worker: WorkerEntry, tokens: Sequence[str], reason: str) -> None:

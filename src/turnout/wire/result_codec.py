@@ -64,9 +64,9 @@ def result_of(
     metadata = result.metadata
     started_at, finished_at = _times(metadata.execution_time_ms, now)
     version = metadata.handler_version and short_text(metadata.handler_version)
-    about: dict[str, Any] = {"started_at": started_at, "finished_at": finished_at, "handler_version": version}
     if result.status == "completed":
-        return _completed(event, result, context, limit, about)
+        return _completed(event, result, context, limit, (started_at, finished_at), version)
+    about: dict[str, Any] = {"started_at": started_at, "finished_at": finished_at, "handler_version": version}
     error = _error_info(result)
     match metadata.outcome:
         case "timed_out":
@@ -96,7 +96,8 @@ def _completed(
     result: StepResult,
     context: Mapping[str, Any] | None,
     limit: int,
-    about: Mapping[str, Any],
+    times: tuple[float | None, float | None],
+    version: str,
 ) -> ExecutionResult:
     value = result.output
     if context is not None:
@@ -110,18 +111,26 @@ def _completed(
         error_info = ErrorInfo(
             type(error).__qualname__, clipped(f"{event.task_name}: {error.message}"), code=error.code
         )
-        return ExecutionResult.failed(event, error_info, retryable=False, **about)
+        started_at, finished_at = times
+        return ExecutionResult.failed(
+            event,
+            error_info,
+            retryable=False,
+            started_at=started_at,
+            finished_at=finished_at,
+            handler_version=version,
+        )
     return ExecutionResult(
         run_id=event.run_id,
         task_id=event.task_id,
         attempt=event.attempt,
         status=STATUS_COMPLETED,
         output=output,
-        started_at=about["started_at"],
-        finished_at=about["finished_at"],
+        started_at=times[0],
+        finished_at=times[1],
         shadow=event.shadow,
         chosen=result.metadata.chosen,
-        handler_version=about["handler_version"],
+        handler_version=version,
     )
 
 

@@ -115,9 +115,14 @@ def event_of(step: Step) -> TaskReadyEvent:
 def _ordinal(step: Step) -> int:
     """The attempt's number in the store. The hub's token has it; of a token that is none of our hubs', what began
     before has to do."""
-    task_id, _, number = step.token.removesuffix(":shadow").rpartition(":")
+    metadata = step.metadata
+    usual = metadata.attempt + 1
+    # What the general case comes to, for nearly every step.
+    if metadata.token == f"{step.step_id}:{usual}":
+        return usual
+    task_id, _, number = metadata.token.removesuffix(":shadow").rpartition(":")
     known = task_id == step.step_id and number.isascii() and number.isdigit() and len(number) <= MAX_ORDINAL_LENGTH
-    return int(number) if known else step.metadata.attempt + 1
+    return int(number) if known else usual
 
 
 def work_of(

@@ -165,7 +165,7 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
         returned: dict[str, list[Step]] = {}
         for token, sent_step in list(self.out.items()):
             if sent_step.forgotten:
-                self.finish(token)
+                self.finish((token,))
                 returned.setdefault(sent_step.taken_back, []).append(sent_step.step)
         return returned
 
@@ -193,13 +193,16 @@ class WorkerEntry(msgspec.Struct, kw_only=True, eq=False):
                 overdue.append(sent_step.step)
         return tuple(overdue)
 
-    def finish(self, token: str) -> None:
-        self.unacknowledged.pop(token, None)
-        self.out.pop(token, None)
-        self.foreign.discard(token)
-        self.finished[token] = None
-        while len(self.finished) > MAX_REMEMBERED:
-            self.finished.popitem(last=False)
+    def finish(self, tokens: Iterable[str]) -> None:
+        """Called when no result of these is awaited any more."""
+        unacknowledged, out, foreign, finished = self.unacknowledged, self.out, self.foreign, self.finished
+        for token in tokens:
+            unacknowledged.pop(token, None)
+            out.pop(token, None)
+            foreign.discard(token)
+            finished[token] = None
+        while len(finished) > MAX_REMEMBERED:
+            finished.popitem(last=False)
 
     def matches(self, handler: str, labels: Mapping[str, str]) -> bool:
         """True if it has the handler, and every one of these labels with the same value; its id is one of them."""

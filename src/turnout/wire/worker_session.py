@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from itertools import count, groupby
+from itertools import count
 from math import inf
 from typing import TypeAlias
 
@@ -222,12 +222,15 @@ class WorkerSession:
             if last or now - each.lines_sent_at >= resend:
                 each.lines_sent_at = now
                 self._log(each, all_of_them=last)
-        due = [each for each in held_steps if each.result is not None and now - each.result_sent_at >= resend]
-        for batch_id, some in groupby(sorted(due, key=lambda each: each.batch_id), key=lambda each: each.batch_id):
-            ended = list(some)
-            for each in ended:
+        due: dict[str, list[HeldStep]] = {}
+        for each in held_steps:
+            if each.result is not None and now - each.result_sent_at >= resend:
                 each.result_sent_at = now
-            self._results(batch_id, ended)
+                if (batch := due.get(each.batch_id)) is None:
+                    batch = due[each.batch_id] = []
+                batch.append(each)
+        for batch_id in sorted(due):
+            self._results(batch_id, due[batch_id])
 
     def _log(self, held_step: HeldStep, *, all_of_them: bool) -> None:
         start, lines = 0, held_step.lines

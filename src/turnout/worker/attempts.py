@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from turnout.contracts.executor import BatchReport
 from turnout.executors.process import ProcessExecutor
 from turnout.executors.shell import ShellExecutor
 from turnout.executors.thread import ThreadExecutor
@@ -19,8 +20,20 @@ from turnout.worker.handlers import Handlers
 from turnout.worker.step_loader import Fence, StepLoader, refused
 
 
+class _Reports(BatchReport):
+    """The results that executors have reported, from any thread."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self.results: deque[ExecutionResult] = deque()
+        self._wake = wake
+
+    def all(self, results: Sequence[ExecutionResult]) -> None:
+        self.results.extend(results)
+        self._wake()
+
+
 class Attempts:
-    """Everything but ``_report`` belongs to the thread that has the sockets."""
+    """Everything here belongs to the thread that has the sockets."""
 
     def __init__(
         self,
@@ -34,7 +47,6 @@ class Attempts:
     ) -> None:
         self._handlers = handlers
         self._loader = StepLoader(handlers, output)
-        self._wake = wake
         self._concurrency = concurrency
         self._python: ThreadExecutor | ProcessExecutor = (
             ProcessExecutor(concurrency, grace=grace, name="worker")
@@ -46,11 +58,11 @@ class Attempts:
         self._commands.bind(self._loader)
         if isinstance(self._python, ThreadExecutor):
             self._python.on_capacity(wake)
+        self._reports = _Reports(wake)
         self._running: dict[Key, tuple[Step, TaskReadyEvent]] = {}
         self._step_ids: dict[str, int] = {}
         """How many attempts of each step run."""
         self._keys: dict[str, Key] = {}
-        self._reported: deque[ExecutionResult] = deque()
 
     def __len__(self) -> int:
         return len(self._running)
@@ -79,21 +91,23 @@ class Attempts:
         python: list[TaskReadyEvent] = []
         commands: list[TaskReadyEvent] = []
         refusals: list[StepResult] = []
+        put, running, keys, step_ids = self._loader.put, self._running, self._keys, self._step_ids
         for step, fence in steps:
             try:
-                work = self._loader.put(step, fence)
+                work = put(step, fence)
             except Exception as error:
                 refusals.append(refused(step, error))
                 continue
-            key = key_of(work.event)
-            self._running[key] = (step, work.event)
-            self._step_ids[step.step_id] = self._step_ids.get(step.step_id, 0) + 1
-            self._keys[step.metadata.token] = key
-            (python if work.body is not None else commands).append(work.event)
+            event, step_id = work.event, step.step_id
+            key = (event.task_id, event.attempt, event.shadow)
+            running[key] = (step, event)
+            step_ids[step_id] = step_ids.get(step_id, 0) + 1
+            keys[step.metadata.token] = key
+            (python if work.body is not None else commands).append(event)
         if python:
-            self._python.execute_many(python, self._report)
+            self._python.execute_many(python, self._reports)
         if commands:
-            self._commands.execute_many(commands, self._report)
+            self._commands.execute_many(commands, self._reports)
         return refusals
 
     def cancel(self, token: str) -> None:
@@ -107,20 +121,22 @@ class Attempts:
     def ended(self) -> list[tuple[Key, StepResult]]:
         """Returns the results since the last call, in order; the caller releases each with ``let_go``."""
         results: list[tuple[Key, StepResult]] = []
-        reported = self._reported
+        reported, running, find = self._reports.results, self._running, self._handlers.find
         while reported:
             result = reported.popleft()
             key = (result.task_id, result.attempt, result.shadow)
-            step = self._running[key][0]
-            handler = self._handlers.find(step.handler_class)
+            step = running[key][0]
+            handler = find(step.handler_class)
             results.append((key, answer_of(step, result, "" if handler is None else handler.version)))
         return results
 
     def let_go(self, key: Key) -> None:
         step, _ = self._running.pop(key)
-        others = self._step_ids.pop(step.step_id) - 1
-        if others:
-            self._step_ids[step.step_id] = others
+        step_id, step_ids = step.step_id, self._step_ids
+        if (others := step_ids[step_id] - 1) > 0:
+            step_ids[step_id] = others
+        else:
+            del step_ids[step_id]
         del self._keys[step.metadata.token]
         self._loader.drop(key)
 
@@ -131,7 +147,3 @@ class Attempts:
             await asyncio.gather(self._python.stop(grace), self._commands.stop(grace))
 
         asyncio.run(both())
-
-    def _report(self, result: ExecutionResult) -> None:
-        self._reported.append(result)
-        self._wake()

@@ -15,7 +15,7 @@ from turnout.contracts.executor import Work
 from turnout.errors import ExecutionFailed
 from turnout.model.events import ExecutionResult, TaskReadyEvent
 from turnout.model.info import Output
-from turnout.runtime.attempt import Key, key_of
+from turnout.runtime.attempt import Key
 from turnout.runtime.conditions import once_met
 from turnout.runtime.execution import info_for, is_async, run_body
 from turnout.runtime.outcome import describe
@@ -56,7 +56,8 @@ class StepLoader:
     def put(self, step: Step, fence: Fence = always) -> Work:
         """Loads a step that begins within its fence or not at all. Raises HandlerMissing, or what is wrong."""
         work = self._work(step, fence)
-        self._works[key_of(work.event)] = work
+        event = work.event
+        self._works[(event.task_id, event.attempt, event.shadow)] = work
         return work
 
     def drop(self, key: Key) -> None:
@@ -66,7 +67,7 @@ class StepLoader:
         return self.load_blocking(event)
 
     def load_now(self, event: TaskReadyEvent) -> Work | None:
-        return self._works.get(key_of(event))
+        return self._works.get((event.task_id, event.attempt, event.shadow))
 
     def load_blocking(self, event: TaskReadyEvent) -> Work:
         work = self.load_now(event)

@@ -231,28 +231,32 @@ class Worker:
         chosen: list[HeldStep] = []
         asking = 0
         contacts = self._hubs.contacts(now)
+        attempts, held_steps, once = self._attempts, self._held_steps, self._once
         for held_step in tuple(waiting.values()):
             if len(chosen) + asking >= free:
                 break
-            if held_step.overdue(now):
-                self._held_steps.return_step(held_step.token, OVERDUE)
-            elif self._once is not None and held_step.token != self._once.token:
-                self._held_steps.return_step(held_step.token, "this worker takes one attempt, which is another")
-            elif held_step.hub not in contacts or self._attempts.busy_with(held_step.step):
+            step = held_step.step
+            if step.metadata.deadline_ms is not None and held_step.overdue(now):
+                held_steps.return_step(held_step.token, OVERDUE)
+            elif once is not None and held_step.token != once.token:
+                held_steps.return_step(held_step.token, "this worker takes one attempt, which is another")
+            elif held_step.hub not in contacts or attempts.busy_with(step):
                 continue
             elif held_step.granted:
                 chosen.append(held_step)
             else:
-                self._held_steps.request_start(held_step.token)
+                held_steps.request_start(held_step.token)
                 asking += 1
         fences = {hub: partial(float, until) for hub, until in contacts.items()}
-        steps = [(self._held_steps.begin(each.token), fences[each.hub]) for each in chosen]
+        steps = [(held_steps.begin(each.step.metadata.token), fences[each.hub]) for each in chosen]
         for refused in self._attempts.begin(steps):
             self._finish(refused)
 
     def _finish(self, result: StepResult) -> None:
-        self._ended[result.metadata.outcome or result.status] += 1
-        self._held_steps.finish(result.token, result)
+        metadata, ended = result.metadata, self._ended
+        outcome = metadata.outcome or result.status
+        ended[outcome] = ended.get(outcome, 0) + 1
+        self._held_steps.finish(metadata.token, result)
 
     def _say(self, key: Key, stream: str, text: str) -> None:
         token = self._attempts.token_of(key)

@@ -13,9 +13,10 @@ import pytest
 from fake_loader import FakeLoader
 from unit.wire.network import hello
 
+from turnout.contracts.executor import BatchReport
 from turnout.errors import StoreUnreachable
 from turnout.executors.workers.executor import IDLE_TICK, TICK, WorkersExecutor
-from turnout.executors.workers.in_flight import attempt_of, token_of
+from turnout.executors.workers.in_flight import InFlight, attempt_of, token_of
 from turnout.executors.workers.settings import HubSettings
 from turnout.executors.workers.step_sender import CREDIT_TIMEOUT
 from turnout.model.events import ExecutionResult, ExecutionStatus, TaskReadyEvent
@@ -619,3 +620,102 @@ def test_an_open_hub_renews_the_sessions_of_its_workers() -> None:
         desk.hub.background.cancel()
 
     asyncio.run(asyncio.wait_for(whole(), 20.0))
+
+
+class Reported(BatchReport):
+    """What one executor's slot gets: results, as many at once as were handed in together."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[ExecutionResult]] = []
+
+    def all(self, results: Sequence[ExecutionResult]) -> None:
+        self.calls.append(list(results))
+
+
+def completed_of(event: TaskReadyEvent, output: Any = None) -> StepResult:
+    metadata = ResultMetadata(token=token_of(event.task_id, event.attempt))
+    return StepResult(step_id=event.task_id, status="completed", output=output, metadata=metadata)
+
+
+def test_the_results_of_a_message_are_handed_in_together_in_their_order() -> None:
+    async def scenario() -> None:
+        desk, reported = Desk(), Reported()
+        await desk.greet()
+        events = [desk.assigned() for _ in range(3)]
+        desk.hub.execute_many(events, reported)
+        await desk.answer(
+            completed_of(events[1], 1), failed_of(token_of(events[0].task_id, 1)), completed_of(events[2])
+        )
+        (together,) = reported.calls
+        assert [result.task_id for result in together] == [events[number].task_id for number in (1, 0, 2)]
+        assert [result.output for result in together] == ["1", None, "null"]
+        assert not desk.hub.pool._reserved
+
+    run(scenario)
+
+
+def test_results_of_several_reports_go_each_to_its_own() -> None:
+    async def scenario() -> None:
+        desk, batches = Desk(), Reported()
+        await desk.greet()
+        events = [desk.assigned() for _ in range(3)]
+        desk.hub.execute_many(events[:1], batches)
+        await desk.execute(*events[1:])
+        await desk.answer(*map(completed_of, events))
+        assert [[result.task_id for result in call] for call in batches.calls] == [[events[0].task_id]]
+        assert [result.task_id for result in desk.results] == [event.task_id for event in events[1:]]
+
+    run(scenario)
+
+
+def test_a_result_that_the_hub_cannot_take_costs_no_other_of_its_message(
+    caplog: pytest.LogCaptureFixture, monkeypatch: Any
+) -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet()
+        events = [desk.assigned() for _ in range(3)]
+        await desk.execute(*events)
+        ended = desk.hub.breakers.ended
+
+        def failing(flight: Any, *more: Any) -> None:
+            if flight.event.task_id == events[1].task_id:
+                raise RuntimeError("a mistake")
+            ended(flight, *more)
+
+        monkeypatch.setattr(desk.hub.breakers, "ended", failing)
+        await desk.answer(*map(completed_of, events))
+        assert [result.task_id for result in desk.results] == [events[0].task_id, events[2].task_id]
+        assert "could not take the result" in caplog.text
+
+    run(scenario)
+
+
+def test_results_that_a_turn_has_no_time_for_follow_in_the_next() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet()
+        events = [desk.assigned() for _ in range(3)]
+        await desk.execute(*events)
+        worker, results = desk.hub.protocol.workers["w"], [completed_of(event) for event in events]
+        assert desk.hub.outcomes.ended(worker, results, until=0.0) == 1
+        assert [result.task_id for result in desk.results] == [events[0].task_id]
+        assert desk.hub.outcomes.ended(worker, results[1:]) == 2
+        assert len(desk.results) == 3
+
+    run(scenario)
+
+
+def test_only_slots_of_attempts_that_were_not_given_before_are_released() -> None:
+    async def scenario() -> None:
+        desk = Desk()
+        await desk.greet()
+        events = [desk.assigned() for _ in range(3)]
+        flights = [InFlight(event, desk.results.append, event.task_id) for event in events]
+        desk.hub.pool.sent("w", flights[:2])
+        desk.hub.pool.sent("w", flights[:2])
+        assert desk.hub.pool._reserved == {"w": 1}
+        desk.hub.pool.sent("w", flights)
+        assert not desk.hub.pool._reserved
+
+    run(scenario)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from kit.dispatcher import FakeAssigner, FakeDispatcher
+from kit.parts import HeldSession
 from kit.runs import graph_of, new_run, task
 
+from turnout.model.events import DispatchDecision
+from turnout.model.labels import WORKER_LABEL
 from turnout.model.run_machine import RunMachine
 from turnout.model.verdict import Limits
 from turnout.orchestration.active_runs import ActiveRun
-from turnout.orchestration.stages.capacity import OVERTAKE_TIMEOUT, CapacityQueue, SelectorQueue
+from turnout.orchestration.stages.capacity import OVERTAKE_TIMEOUT, CapacityQueue, Reservations, SelectorQueue
 
 GRAPH = graph_of(task("a"))
 
@@ -155,3 +159,16 @@ def test_the_runs_of_each_selector_queue_are_known() -> None:
     }
     queue.next(keys[0], 9)
     assert queue.selector_queues("workers") == {}
+
+
+def test_the_queue_of_a_first_attempt_is_that_of_its_row_and_follows_a_new_decision() -> None:
+    machine = RunMachine.create(GRAPH, new_run(), Limits())
+    dispatcher = FakeDispatcher(hub=1)
+    dispatcher.assigners["hub"] = FakeAssigner()
+    reservations = Reservations(dispatcher, HeldSession())
+    any_worker, one = DispatchDecision("hub", "any"), DispatchDecision("hub", "one", {WORKER_LABEL: "one"})
+    for decision, selector in ((any_worker, "any"), (one, "one"), (any_worker, "any")):
+        found = [reservations.first_queue_key(GRAPH.tasks[0], decision) for _ in range(2)]
+        assert found == [SelectorQueue("hub", selector)] * 2
+        assert found[0] == reservations.queue_key(machine, machine.tasks[0], decision)
+    assert reservations.first_queue_key(GRAPH.tasks[0], DispatchDecision("default", "local")) == "default"

@@ -15,7 +15,7 @@ from turnout.model.events import ErrorInfo, ExecutionResult, ExecutionStatus, Ta
 from turnout.model.retry import RetryPolicy, last_attempt
 from turnout.model.shell import ShellSpec
 from turnout.model.spec import Body, TaskSpec
-from turnout.wire.documents import ResultMetadata, Step, StepError, StepResult
+from turnout.wire.documents import ResultMetadata, Step, StepError, StepMetadata, StepResult
 from turnout.wire.frames import JSON, pack, unpack
 from turnout.wire.messages import VERSION, StepBatch, StepResults
 from turnout.wire.result_codec import answer_of, result_of
@@ -230,3 +230,22 @@ def test_a_step_without_its_full_name_has_its_short_one() -> None:
     step = step_of(work(), token="t")
     bare = msgspec.structs.replace(step, metadata=msgspec.structs.replace(step.metadata, task_name=""))
     assert event_of(bare).task_name == "t"
+
+
+@given(
+    st.sampled_from(("run.3", "run", "")),
+    st.integers(-2, 3) | st.integers(10**8, 10**10),
+    st.sampled_from(
+        ("{id}:{next}", "{id}:0{next}", "{id}:7", "{id}:7:shadow", "{id}:{next}:shadow", "other:7", "{id}:x", "")
+    ),
+)
+@example("run.3", 999_999_999, "{id}:{next}")
+def test_the_number_of_an_attempt_is_that_of_its_token_or_else_what_began_before(
+    step_id: str, begun: int, form: str
+) -> None:
+    token = form.format(id=step_id, next=begun + 1)
+    metadata = StepMetadata(token=token, attempt=begun)
+    step = Step(step_id=step_id, task_id="run", step_name="t", handler_class="h", metadata=metadata)
+    task_id, _, number = token.removesuffix(":shadow").rpartition(":")
+    named = task_id == step_id and number.isascii() and number.isdigit() and len(number) <= 9
+    assert event_of(step).attempt == (int(number) if named else begun + 1)

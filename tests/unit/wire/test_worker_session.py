@@ -162,3 +162,20 @@ def test_a_welcome_in_a_codec_that_was_not_offered_is_malformed() -> None:
     said = HubFacts(hub_id="h").welcome("s", 2, "json", ())
     side.hear(msgspec.structs.replace(said, codec="xml"), codec="json")
     assert isinstance(said, Welcome) and side.session.malformed == 1 and side.session.state is SessionState.CLOSED
+
+
+def test_results_of_several_batches_travel_apart_each_in_the_order_in_which_they_ended() -> None:
+    side = Side()
+    for batch_id, tokens in (("b2", ("a.1", "b.1")), ("b1", ("c.1", "d.1"))):
+        side.hear(StepBatch(batch_id=batch_id, protocol_version="1.0", steps=tuple(step(token) for token in tokens)))
+    side.session.outbox.clear()
+    for token in ("b.1", "d.1", "a.1", "c.1"):
+        side.finish(token)
+    told = side.told()
+    assert [
+        (each.batch_id, [result.token for result in each.results]) for each in told if isinstance(each, StepResults)
+    ] == [
+        ("b1", ["d.1", "c.1"]),
+        ("b2", ["b.1", "a.1"]),
+    ]
+    assert side.told(now=0.1) == []

@@ -19,23 +19,24 @@ class ExclusiveWorkers:
     def __init__(self, busy: Callable[[WorkerEntry], int], clock: Callable[[], float] = time.monotonic) -> None:
         self._busy = busy
         self._clock = clock
-        self._of: dict[str, ExclusiveUse] = {}
+        self.uses: dict[str, ExclusiveUse] = {}
+        """By worker id; those that are over may be among them."""
 
     def __bool__(self) -> bool:
-        return bool(self._of)
+        return bool(self.uses)
 
     def choose(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
         """Returns one of these that is idle. If none is, one of them is closed to other tasks until it is."""
         free = [worker for worker in workers if not self._is_taken(worker)]
         if not free:
             return None
-        best = min(free, key=lambda worker: (self._busy(worker) > 0, worker.id not in self._of, self._busy(worker)))
+        best = min(free, key=lambda worker: (self._busy(worker) > 0, worker.id not in self.uses, self._busy(worker)))
         busy = self._busy(best)
-        use = self._of.setdefault(best.id, ExclusiveUse())
+        use = self.uses.setdefault(best.id, ExclusiveUse())
         return best if use.ask(self._clock(), empty=not busy, room=busy < best.credits) else None
 
     def closed_to_others(self, worker: WorkerEntry) -> bool:
-        use = self._of.get(worker.id)
+        use = self.uses.get(worker.id)
         if use is None:
             return False
         self._is_taken(worker)
@@ -44,17 +45,17 @@ class ExclusiveWorkers:
             use.turn_away()
             return True
         if use.over(now):
-            del self._of[worker.id]
+            del self.uses[worker.id]
         return False
 
     def keep(self, there: Collection[str]) -> None:
         """Drops the state of workers that are not among these."""
-        for worker_id in self._of.keys() - there:
-            del self._of[worker_id]
+        for worker_id in self.uses.keys() - there:
+            del self.uses[worker_id]
 
     def _is_taken(self, worker: WorkerEntry) -> bool:
         """True if a task has exclusive use now; an empty worker releases it."""
-        use = self._of.get(worker.id)
+        use = self.uses.get(worker.id)
         if use is not None and use.taken and not self._busy(worker):
             use.release(self._clock())
         return use is not None and use.taken

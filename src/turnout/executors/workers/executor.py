@@ -481,12 +481,9 @@ class WorkersExecutor(RemoteExecutor):
 
     def _ended(self, event: ResultsReceived) -> None:
         """Hands in the results; those that a turn of the loop has no time for come first in the next."""
-        until = time.monotonic() + TURN_SECONDS
-        for number, result in enumerate(event.results, 1):
-            self.outcomes.ended(event.worker, result)
-            if number < len(event.results) and time.monotonic() >= until:
-                self._events.appendleft(ResultsReceived(event.worker, event.results[number:]))
-                return
+        taken = self.outcomes.ended(event.worker, event.results, time.monotonic() + TURN_SECONDS)
+        if taken < len(event.results):
+            self._events.appendleft(ResultsReceived(event.worker, event.results[taken:]))
 
     # -- time ---------------------------------------------------------------------------------------------------
     def pause(self) -> float:

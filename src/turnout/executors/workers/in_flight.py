@@ -10,7 +10,7 @@ import msgspec
 
 from turnout.contracts.executor import Report, Work
 from turnout.dispatcher.executor_breaker import ExecutorBreaker
-from turnout.model.events import TaskReadyEvent
+from turnout.model.events import ExecutionResult, TaskReadyEvent
 
 _TOKEN = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}):([0-9]{1,9})")
 """The tokens that may reach the database; a worker may send any text. The token of a shadow is none of them, or its
@@ -80,7 +80,8 @@ class InFlightTable:
         if not flight.ended:
             flight.ended = True
             self.active -= 1
-        flight.withdrawn()
+        if flight.withdrawal is not None:
+            flight.withdrawn()
 
     def get(self, token: str) -> InFlight | None:
         return self._by_token.get(token)
@@ -88,12 +89,16 @@ class InFlightTable:
     def of(self, event: TaskReadyEvent) -> InFlight | None:
         return self._by_token.get(token_of(event.task_id, event.attempt, event.shadow))
 
-    def settle(self, token: str) -> InFlight | None:
-        """Removes and returns this one if it has a result, which is durable now."""
-        flight = self._by_token.get(token)
-        if flight is None or not flight.ended:
-            return None
-        return self._by_token.pop(token)
+    def settle(self, results: Iterable[ExecutionResult]) -> list[InFlight]:
+        """Removes and returns those of these that have a result here: it is durable now."""
+        by_token, settled = self._by_token, list[InFlight]()
+        for each in results:
+            token = token_of(each.task_id, each.attempt, each.shadow)
+            flight = by_token.get(token)
+            if flight is not None and flight.ended:
+                del by_token[token]
+                settled.append(flight)
+        return settled
 
     def remove(self, tokens: Iterable[str]) -> list[InFlight]:
         """Removes and returns these; the caller ends those without a result."""

@@ -7,10 +7,15 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from math import inf
+from operator import itemgetter
 from typing import Any
 
 import msgspec
 
+from turnout.contracts.executor import BatchReport, Report
 from turnout.dispatcher.result_validation import accepted
 from turnout.errors import RunNotFound, StoreError
 from turnout.executors.workers.hub_services import BackgroundTasks, OrchestratorPorts, Pump
@@ -69,11 +74,30 @@ class Outcomes:
         """Tokens of durable results, by worker: one commit makes many durable."""
         self._passing: set[tuple[str, str]] = set()
         """Worker and token of results that are being posted: the worker sends them again meanwhile."""
+        self._together: list[tuple[Report, ExecutionResult]] | None = None
+        """Results of one message, which are handed in together; None between messages."""
 
     # -- what workers report ------------------------------------------------------------------------------------
-    def ended(self, worker: WorkerEntry, result: StepResult) -> None:
-        """Hands the result in, after the lines that came before it: its worker drops them with the result."""
-        self._lines.when_stored(result.metadata.token, lambda: self._ended(worker, result))
+    def ended(self, worker: WorkerEntry, results: Sequence[StepResult], until: float = inf) -> int:
+        """Hands these in, each after the lines that came before it: its worker drops them with the result. Returns how
+        many were taken until then, by the monotonic clock; at least one."""
+        self._together, lines, taken = [], self._lines, 0
+        try:
+            for result in results:
+                taken += 1
+                try:
+                    if lines.has_unstored(result.metadata.token):
+                        lines.when_stored(result.metadata.token, partial(self._ended, worker, result))
+                    else:
+                        self._ended(worker, result)
+                except Exception:
+                    log.exception("the hub could not take the result of %s", result.metadata.token)
+                if time.monotonic() >= until:
+                    break
+        finally:
+            together, self._together = self._together, None
+            _hand_in(together)
+        return taken
 
     def _ended(self, worker: WorkerEntry, result: StepResult) -> None:
         token = result.metadata.token
@@ -97,11 +121,15 @@ class Outcomes:
             result = accepted(flight.event, result, self._name, self._max_output_bytes)
         self._breakers.ended(flight, result, at_fault)
         self._in_flight.end(flight)
-        self._pool.release_reservation(flight)
+        if not flight.given:
+            self._pool.release_reservation(flight)
         if not keep:
             self._in_flight.remove([flight.token])
         self.counts[result.status] += 1
-        flight.report(result)
+        if self._together is None:
+            flight.report(result)
+        else:
+            self._together.append((flight.report, result))
 
     def returned(self, tokens: Sequence[str], reason: str) -> None:
         for flight in self._in_flight.remove(tokens):
@@ -168,11 +196,12 @@ class Outcomes:
 
     def acknowledge(self, results: Sequence[ExecutionResult]) -> None:
         """Acknowledges results that are durable or not needed: their workers drop them."""
-        settle, to_acknowledge = self._in_flight.settle, self.to_acknowledge
-        for each in results:
-            flight = settle(token_of(each.task_id, each.attempt, each.shadow))
-            if flight is not None:
-                to_acknowledge.setdefault(flight.event.holder, []).append(flight.token)
+        to_acknowledge = self.to_acknowledge
+        for flight in self._in_flight.settle(results):
+            holder = flight.event.holder
+            if (tokens := to_acknowledge.get(holder)) is None:
+                tokens = to_acknowledge[holder] = []
+            tokens.append(flight.token)
         self._pump.schedule()
 
     def reassign(self, results: Sequence[ExecutionResult]) -> None:
@@ -237,6 +266,17 @@ class Outcomes:
             return _taken(event, result)
         named = msgspec.structs.replace(event, task_name=f"{work.workflow}::{work.task.name}")
         return _taken(named, result, work.context)
+
+
+def _hand_in(results: Sequence[tuple[Report, ExecutionResult]]) -> None:
+    """Hands results in, in their order, those that go to the same report at once."""
+    for report, group in groupby(results, key=itemgetter(0)):
+        some = [result for _, result in group]
+        if isinstance(report, BatchReport):
+            report.all(some)
+        else:
+            for result in some:
+                report(result)
 
 
 def _taken(

@@ -149,6 +149,10 @@ class StepLines:
         """True if it is not known yet whether lines of this step of another hub are to be stored."""
         return (worker_id, token) in self._confirming
 
+    def has_unstored(self, token: str) -> bool:
+        """True if lines of this step have come that are not stored yet."""
+        return token in self._unstored
+
     def when_stored(self, token: str, action: Callable[[], None]) -> None:
         """Calls the action now, or as soon as all lines of this step that have come are stored."""
         unstored = self._unstored.get(token)

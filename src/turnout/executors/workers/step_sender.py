@@ -44,13 +44,13 @@ class StepSender:
             worker = self._protocol.workers.get(worker_id)
             room = 0 if worker is None else worker.free
             # What was cancelled meanwhile is not sent.
-            wanted = [step for step in steps if self._in_flight.get(step.token) is not None]
-            self._keep_or_return(worker_id, wanted[room:], now)
+            get = self._in_flight.get
+            wanted = [(step, flight) for step in steps if (flight := get(step.metadata.token)) is not None]
+            self._keep_or_return(worker_id, [step for step, _ in wanted[room:]], now)
             for start in range(0, min(room, len(wanted)), self._batch):
-                batch = wanted[start : min(start + self._batch, room)]
-                sent = [flight for step in batch if (flight := self._in_flight.get(step.token)) is not None]
-                for flight in sent:
-                    self._pool.release_reservation(flight)
+                part = wanted[start : min(start + self._batch, room)]
+                batch, sent = [step for step, _ in part], [flight for _, flight in part]
+                self._pool.sent(worker_id, sent)
                 assert worker is not None
                 again = {flight.token for flight in sent if flight.event.again}
                 self._protocol.give(worker, batch, now, again)

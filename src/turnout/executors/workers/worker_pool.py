@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -128,16 +128,17 @@ class WorkerPool:
 
     def assign(self, selector: str) -> str | None:
         """Reserves a slot of the matching worker with the largest free share; of equals, the least recently chosen."""
-        known = self._candidates(selector)
+        known = self._by_selector.get(selector) or self._candidates(selector)
         workers = known.workers
         best = self._choose_exclusive(workers) if known.wanted.exclusive else self._least_loaded(workers)
         if best is None:
             return None
-        self._reserved[best.id] += 1
+        holder = best.hello.worker_id
+        self._reserved[holder] = self._reserved.get(holder, 0) + 1
         if best is not workers[-1]:
             workers.remove(best)
             workers.append(best)
-        return best.id
+        return holder
 
     def assign_to(self, holder: str) -> bool:
         """Reserves a slot of this worker, if it has one."""
@@ -149,12 +150,17 @@ class WorkerPool:
 
     def _least_loaded(self, workers: Sequence[WorkerEntry]) -> WorkerEntry | None:
         best, most, shut, exclusive = None, 0.0, self._breakers.blocking, self._exclusive
+        reserved = self._reserved
         for worker in workers:
-            if shut and not self._breakers.has_room(worker.id):
+            # Read here instead of by `free`: every step passes all workers that match it.
+            if not worker.session or worker.drain_reason is not None:
                 continue
-            free = worker.free - self._reserved[worker.id]
+            worker_id = worker.hello.worker_id
+            if shut and not self._breakers.has_room(worker_id):
+                continue
+            free = worker.credits - len(worker.out) - reserved.get(worker_id, 0)
             if free > 0 and (share := free / worker.credits) > most:
-                if exclusive and exclusive.closed_to_others(worker):
+                if exclusive.uses and exclusive.closed_to_others(worker):
                     continue
                 best, most = worker, share
         return best
@@ -189,6 +195,18 @@ class WorkerPool:
         if waits or self._breakers.is_blocked(worker.id) or self._exclusive.closed_to_others(worker):
             return 0
         return min((worker.hello.credits + 1) // 2 - busy, worker.free)
+
+    def sent(self, holder: str, flights: Iterable[InFlight]) -> None:
+        """Releases the slots that were reserved for attempts which their worker has now."""
+        count = 0
+        for flight in flights:
+            if not flight.given:
+                flight.given = True
+                count += 1
+        if (left := self._reserved.get(holder, 0) - count) > 0:
+            self._reserved[holder] = left
+        else:
+            self._reserved.pop(holder, None)
 
     def release_reservation(self, flight: InFlight) -> None:
         """Releases the slot that was reserved for the attempt: its worker has it now, or never will."""

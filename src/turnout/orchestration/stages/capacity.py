@@ -26,6 +26,9 @@ OVERTAKE_TIMEOUT = 0.5
 """Seconds. A run may go straight on to its next task while others wait for the same executor, but only until the first
 of them has waited this long: then it queues behind them. So no run starves, and hops stay at one commit."""
 
+MAX_REMEMBERED_QUEUES = 4096
+"""Tasks whose first queue is remembered; all are forgotten at once when there are more."""
+
 CLOSED = BreakerState.CLOSED.value
 
 
@@ -141,6 +144,8 @@ class Reservations:
     def __init__(self, delivery: Delivery, session: OrchestratorSession) -> None:
         self._delivery = delivery
         self._session = session
+        self._first: dict[int, tuple[TaskSpec, DispatchDecision, QueueKey]] = {}
+        """Queues of first attempts, by the identity of the task; an entry keeps its task alive."""
 
     def reserve(self, queue_key: QueueKey, body: str) -> str | None:
         """Reserves a slot for this body. Returns the future holder of the attempt, None if there is no capacity."""
@@ -170,6 +175,22 @@ class Reservations:
         task = machine.graph.tasks[row.task_pos]
         alone = must_run_exclusively(row)
         return SelectorQueue(key, assigner.selector(task, decision.labels, alone, others, decision.resources))
+
+    def first_queue_key(self, task: TaskSpec, decision: DispatchDecision) -> QueueKey:
+        """Returns the queue in which the first attempt of this task waits, for any holder that can run it:
+        ``queue_key`` without the row."""
+        known = self._first.get(id(task))
+        if known is not None and known[1] is decision:
+            return known[2]
+        key = decision.executor_key
+        assigner = self._delivery.assigners.get(key)
+        if assigner is None:
+            return key
+        queue_key = SelectorQueue(key, assigner.selector(task, decision.labels, resources=decision.resources))
+        if len(self._first) >= MAX_REMEMBERED_QUEUES:
+            self._first.clear()
+        self._first[id(task)] = (task, decision, queue_key)
+        return queue_key
 
     def wait_reason(self, queue_key: QueueKey) -> str:
         """Returns why the tasks in this queue wait."""

@@ -71,7 +71,7 @@ class TaskStarter:
             self._offer(owned, transition)
         if self._polled is None or not self._session.may_start:
             return
-        if transition.due and not (self._dispatcher.assigners or owned.waiting_since or owned.has_lost_attempts):
+        if transition.due and not (owned.waiting_since or owned.has_lost_attempts or self._is_pinned(machine)):
             self._start_due(machine, transition, events)
         if not machine.graph.plain or transition.due or transition.has_ready or machine.ready:
             self._start_waiting(owned, transition, events)
@@ -80,11 +80,14 @@ class TaskStarter:
         """Reserves the slots of a run that begins as another one did, and appends its attempts to ``events``. False if
         it is to begin by itself: something of it differs, or a slot is not free."""
         dispatcher, machine = self._dispatcher, owned.machine
-        if self._polled is None or self._polled or dispatcher.assigners or not self._session.may_start:
+        if self._polled is None or self._polled or not self._session.may_start:
             return False
         if owned.awaits_slots or owned.waiting_since or owned.has_lost_attempts:
             return False
-        graph, new = machine.graph, machine.new
+        graph, new, assigners = machine.graph, machine.new, dispatcher.assigners
+        # An executor that chooses among holders may choose another one for this run, whose rows then differ.
+        if assigners and any(start.row.executor in assigners for start in first.starts):
+            return False
         for start in first.starts:
             decision = dispatcher.decide(graph.tasks[start.row.pos], graph.spec, new.run_id, new.input)
             key, body = decision.executor_key, start.event.body
@@ -98,16 +101,29 @@ class TaskStarter:
     def _start_due(self, machine: RunMachine, transition: Transition, events: list[tuple[str, TaskReadyEvent]]) -> None:
         """Starts tasks that become ready in this transition, until one finds no slot or others wait for one."""
         dispatcher, tasks, new = self._dispatcher, machine.graph.tasks, machine.new
-        holder, started = self._session.id, 0
+        queue, reservations, assigners = self._capacity_queue, self._reservations, dispatcher.assigners
+        me, started = self._session.id, 0
         for pos in transition.due:
             task = tasks[pos]
             decision = dispatcher.decide(task, machine.graph.spec, new.run_id, new.input)
-            key = decision.executor_key
-            if self._capacity_queue.has(key) or not dispatcher.reserve(key, body=task.body.ref):
+            key, body = decision.executor_key, task.body.ref
+            if key in assigners:
+                queue_key = reservations.first_queue_key(task, decision)
+                holder = None if queue.has(queue_key) else reservations.reserve(queue_key, body)
+                if holder is None:
+                    break
+                event = transition.start(pos, decision, holder, assigners[key].name_of(holder))
+            elif queue.has(key) or not dispatcher.reserve(key, body=body):
                 break
-            events.append((key, transition.start(pos, decision, holder)))
+            else:
+                event = transition.start(pos, decision, me)
+            events.append((key, event))
             started += 1
         del transition.due[:started]
+
+    def _is_pinned(self, machine: RunMachine) -> bool:
+        """True if the run's steps may have to go to one holder."""
+        return machine.graph.spec.affinity == "run" and bool(self._dispatcher.assigners)
 
     def _start_waiting(
         self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]]
