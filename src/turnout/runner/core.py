@@ -22,7 +22,6 @@ from turnout.model.limits import LimitSize
 from turnout.model.names import split_task_id
 from turnout.orchestration.engine import Engine
 from turnout.orchestration.engine_options import EngineOptions
-from turnout.orchestration.garbage_collector import collect_less_often
 from turnout.orchestration.loaders.loader import MemoryLoader
 from turnout.orchestration.stages.claims import ClaimScope
 from turnout.orchestration.upkeep.log_writer import LogWriter
@@ -43,6 +42,7 @@ from turnout.runner.run_reader import RunReader
 from turnout.runner.settings import RunnerConfig
 from turnout.runner.submitter import Submitter
 from turnout.runtime.capture import capture
+from turnout.runtime.garbage_collector import collect_less_often
 from turnout.store import connect
 from turnout.store.database import shown_url
 

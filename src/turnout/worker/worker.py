@@ -22,6 +22,7 @@ from turnout.contracts.clock import boot_time
 from turnout.errors import WorkerRefused
 from turnout.runtime.attempt import Key
 from turnout.runtime.capture import capture
+from turnout.runtime.garbage_collector import collect_less_often
 from turnout.runtime.process_info import boot_id, pid_namespace, process_started
 from turnout.runtime.signals import StopSignals
 from turnout.runtime.step_output import StepOutput, progress_in
@@ -146,6 +147,7 @@ class Worker:
         Raises WorkerRefused if every hub refuses the worker for good.
         """
         end_capture = capture() if self.settings.logs.capture else lambda: None
+        restore_collector = collect_less_often()
         try:
             with StopSignals(lambda _: self.stop()):
                 while not self._over():
@@ -158,6 +160,7 @@ class Worker:
             os.close(self._waking)
             os.close(self._woken)
             end_capture()
+            restore_collector()
 
     def _abandon(self) -> None:
         """Ends what still runs with this process. Its hubs get the results at once; they do not count as failures of

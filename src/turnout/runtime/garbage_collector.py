@@ -1,4 +1,4 @@
-"""Makes Python look for reference cycles less often while an orchestrator drives runs in this process.
+"""Makes Python look for reference cycles less often while this process drives runs, or runs steps as a worker.
 
 Python examines its youngest objects whenever 700 more containers were made than freed, and all objects after a hundred
 of these collections. A commit of a few hundred runs alone holds more containers than that until it is done: with 1,000
@@ -17,18 +17,18 @@ YOUNG_THRESHOLD = 10_000
 MAX_DEFAULT = 2_000
 """The highest threshold that Python itself has. Above it, and below one, the program has chosen its own."""
 
-# The collector belongs to the process: the first orchestrator of a process raises the threshold, and the last one
-# restores it.
+# The collector belongs to the process: the first orchestrator or worker of a process raises the threshold, and the last
+# one restores it.
 _lock = threading.Lock()
-_orchestrators = 0
+_users = 0
 _before: tuple[int, int, int] | None = None
 
 
 def collect_less_often() -> Callable[[], None]:
     """Raises the threshold, unless the program has set one; returns the function that restores it."""
-    global _orchestrators, _before  # noqa: PLW0603
+    global _users, _before  # noqa: PLW0603
     with _lock:
-        _orchestrators += 1
+        _users += 1
         found = gc.get_threshold()
         if _before is None and 0 < found[0] <= MAX_DEFAULT:
             _before = found
@@ -36,13 +36,13 @@ def collect_less_often() -> Callable[[], None]:
     ended = threading.Event()
 
     def end() -> None:
-        global _orchestrators, _before  # noqa: PLW0603
+        global _users, _before  # noqa: PLW0603
         with _lock:
             if ended.is_set():
                 return
             ended.set()
-            _orchestrators -= 1
-            if _orchestrators == 0 and _before is not None:
+            _users -= 1
+            if _users == 0 and _before is not None:
                 if gc.get_threshold()[0] == YOUNG_THRESHOLD:
                     gc.set_threshold(*_before)
                 _before = None

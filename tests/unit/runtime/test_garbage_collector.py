@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from turnout.orchestration.garbage_collector import YOUNG_THRESHOLD, collect_less_often
+from turnout.runtime.garbage_collector import YOUNG_THRESHOLD, collect_less_often
 
 
 @pytest.fixture(autouse=True)
