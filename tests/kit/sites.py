@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +107,7 @@ class Site:
         """Kills that of the processes started here below which the body runs."""
         above = ancestors(pid)
         process = next(each for each in self.processes if each.pid in above)
-        # All of it at once, as when a machine loses its power.
-        for each in (*reversed(above[: above.index(process.pid)]), process.pid):
-            kill(each)
+        kill_at_once((process.pid, *reversed(above[: above.index(process.pid)])))
         process.wait()
         return process
 
@@ -343,8 +341,7 @@ class KubernetesSite(Site):
     def lose_node(self, pid: int) -> None:
         above = ancestors(pid)
         pod = next(name for name, process in self.cluster.processes.items() if process.pid in above)
-        for each in above[: above.index(self.cluster.processes[pod].pid) + 1]:
-            kill(each)
+        kill_at_once(tuple(reversed(above[: above.index(self.cluster.processes[pod].pid) + 1])))
         self.cluster.lose_node(pod)
 
 
@@ -407,6 +404,15 @@ def end(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTER
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def kill_at_once(pids: Sequence[int]) -> None:
+    """Kills processes as when a machine loses its power: none of them sees another one end. Parents come first."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+    for pid in pids:
+        kill(pid)
 
 
 def kill(pid: int) -> bool:
