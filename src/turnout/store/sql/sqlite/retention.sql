@@ -1,12 +1,10 @@
 -- Each deletes some rows of runs, by their number: a key in its place takes longer, and so does a row for each that is gone.
--- The rows of history_commit have no number.
 
 -- name: delete_from_log
 delete from log where rowid in (select rowid from log where run_id in {ids} limit :limit)
 
 -- name: delete_from_history_commit
-delete from history_commit where (run_id, seq, part) in
-    (select run_id, seq, part from history_commit where run_id in {ids} limit :limit)
+delete from history_commit where rowid in (select rowid from history_commit where run_id in {ids} limit :limit)
 
 -- name: delete_from_inbox
 delete from inbox where rowid in (select rowid from inbox where run_id in {ids} limit :limit)

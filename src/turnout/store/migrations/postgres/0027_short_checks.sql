@@ -1,0 +1,1 @@
+-- Nothing: SQLite's check of moves is written anew, and the numbers are the same in both dialects.

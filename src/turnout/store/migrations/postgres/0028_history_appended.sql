@@ -1,0 +1,1 @@
+-- Nothing: PostgreSQL appends rows of history already, and the numbers are the same in both dialects.
