@@ -88,10 +88,10 @@ class ClusterEmulator:
             self.state.update("pods", pod, partial(_set_deleted, disruption))
 
     def lose_node(self, pod: str) -> None:
-        """The node is gone, with the process: after a while the cluster says so."""
-        self.processes[pod].kill()
+        """The node is gone, with the process: the cluster says so, and nothing of how the container ended."""
         condition = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager"}
         self.set_status(pod, {"phase": "Failed", "reason": "NodeLost", "conditions": [condition]})
+        self.processes[pod].kill()
 
     def log_of(self, pod: str) -> str:
         return (self.folder / f"{pod}.log").read_text(errors="replace")

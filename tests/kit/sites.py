@@ -341,8 +341,10 @@ class KubernetesSite(Site):
     def lose_node(self, pid: int) -> None:
         above = ancestors(pid)
         pod = next(name for name, process in self.cluster.processes.items() if process.pid in above)
-        kill_at_once(tuple(reversed(above[: above.index(self.cluster.processes[pod].pid) + 1])))
+        pids = tuple(reversed(above[: above.index(self.cluster.processes[pod].pid) + 1]))
+        freeze(pids)
         self.cluster.lose_node(pod)
+        kill_at_once(pids)
 
 
 class RealKubernetesSite(KubernetesSite):
@@ -408,11 +410,15 @@ def end(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTER
 
 def kill_at_once(pids: Sequence[int]) -> None:
     """Kills processes as when a machine loses its power: none of them sees another one end. Parents come first."""
+    freeze(pids)
+    for pid in pids:
+        kill(pid)
+
+
+def freeze(pids: Sequence[int]) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
-    for pid in pids:
-        kill(pid)
 
 
 def kill(pid: int) -> bool:
