@@ -4,6 +4,7 @@
 the moment at which the processes, which have had a Runner open before, may open one and claim runs, until the last run
 has ended. So the figures compare with those of queues whose workers are idle and whose jobs are there when the clock
 starts. ``submitted_per_s`` is the rate at which one process without an engine of its own stored the runs.
+``drivers_us`` and ``postgres_us`` are the CPU of a run in the driving processes and in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import cpu
 import psycopg
 from workloads import single
 
@@ -45,9 +47,16 @@ def measure(url: str, processes: int, runs: int = RUNS) -> dict[str, object]:
         for driver in drivers:
             assert driver.stdout is not None and driver.stdout.readline() == "ready\n"
         submitted = _store(url, runs)
+        clocks = {
+            "drivers_us": cpu.of_processes([driver.pid for driver in drivers]),
+            "postgres_us": cpu.of_postgres(url),
+        }
+        spent = cpu.Spent(clocks)
+        spent.begin()
         started = time.perf_counter()
         _say(drivers)
         seconds = _until_all_ended(url, started)
+        used = spent.end()
         _say(drivers)
         for driver in drivers:
             driver.wait(30)
@@ -62,6 +71,7 @@ def measure(url: str, processes: int, runs: int = RUNS) -> dict[str, object]:
         "runs_per_s": round(runs / seconds),
         "submitted_per_s": round(submitted),
         "seconds": round(seconds, 3),
+        **{name: round(seconds_used / runs * 1e6, 1) for name, seconds_used in used.items()},
     }
 
 
@@ -81,17 +91,22 @@ def _say(drivers: list[subprocess.Popen[str]]) -> None:
         driver.stdin.flush()
 
 
-ANY_OPEN = """select exists (select 1 from run where owner is not null)
-    or exists (select 1 from run where owner is null and state in ('pending', 'running', 'paused', 'cancelling'))"""
-"""A look into the indexes of open runs. A count of all of them would take a third of the database's time."""
+OPEN = "state in ('pending', 'running', 'paused', 'cancelling')"
+LAST = "select id from run order by submitted_at desc, id desc limit 1"
+ANY_OPEN = f"select exists (select 1 from run where {OPEN})"
 
 
 def _until_all_ended(url: str, started: float) -> float:
-    """Returns the seconds until no run is open."""
+    """Returns the seconds until no run is open.
+
+    Runs are claimed in the order of their submission, so as long as the last one is open nothing else is looked at: a
+    look for any open run passes those that have ended, which would take a tenth of the database's time."""
     with closing(_connected(url)) as connection:
-        while connection.execute(ANY_OPEN).fetchone()[0]:
-            assert time.perf_counter() - started < TIMEOUT, "the runs do not end"
-            time.sleep(0.01)
+        last = connection.execute(LAST).fetchone()[0]
+        for look in (f"select exists (select 1 from run where id = '{last}' and {OPEN})", ANY_OPEN):
+            while connection.execute(look).fetchone()[0]:
+                assert time.perf_counter() - started < TIMEOUT, "the runs do not end"
+                time.sleep(0.01)
         return time.perf_counter() - started
 
 
