@@ -144,6 +144,8 @@ def converted(
 
 def _convert(known: TypeAdapter, value: Any, name: str, task: str) -> Any:
     assert known.convert is not None
+    if type(value) is known.annotation:
+        return value  # a handler's step is no JSON value
     try:
         return known.convert(value)
     except ConversionError as error:
