@@ -13,11 +13,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from cpu import of_postgres
 from workloads import chain, diamond, fan, fan_mapped, single
 
 from turnout import Runner
 
 MIN_SECONDS = 1.0
+STEPS = {"W1": 1_000, "W1x1000": 10_000}
+"""Steps of a round, of the workloads that show what a step costs PostgreSQL."""
 
 
 def throughput(runner: Runner, workflow: Any, runs: int) -> float:
@@ -83,10 +86,15 @@ def measure(url: str, names: list[str], rounds: int = 3) -> list[dict[str, Any]]
     with Runner(url, workflows=[chain, fan, fan_mapped, single, diamond], handle_sigterm=False) as runner:
         throughput(runner, chain, 50)
         for name in names:
+            clock = of_postgres(url) if name in STEPS else None
+            spent = clock() if clock is not None else 0.0
             results = [WORKLOADS[name](runner)]
             started = time.perf_counter()
             while len(results) < rounds or time.perf_counter() - started < MIN_SECONDS:
                 results.append(WORKLOADS[name](runner))
+            if clock is not None:
+                each = (clock() - spent) / len(results) / STEPS[name]
+                results = [{**one, "postgres_cpu_us_per_step": round(each * 1e6, 1)} for one in results]
             results.sort(key=lambda one: one.get("seconds", one.get("p50_ms")))
             store = url.partition(":")[0].replace("postgresql", "postgres")
             lines.append({"engine": "turnout", "store": store, "workload": name, **results[len(results) // 2]})

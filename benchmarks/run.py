@@ -1,6 +1,6 @@
 """Runs ``make bench``: the floor and Turnout on SQLite and PostgreSQL, workers, then the peers that are installed.
 
-python benchmarks/run.py [sqlite] [postgres] [peers]
+python benchmarks/run.py [sqlite] [postgres] [peers] [--repeat 5]
 
 One JSON line per workload on standard output; everything runs one after the other on an otherwise idle machine.
 Peers are scripts of their own (``BENCH_PEERS``, default ``../shared/bench``) with a virtual environment each in
@@ -28,11 +28,14 @@ PEERS = {"dbos": ["postgres", "W1", "W2", "W3", "W4"], "procrastinate": [], "pgq
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all if none is given")
-    parts = parser.parse_args().parts or list(PARTS)
+    parser.add_argument("--repeat", type=int, default=1, help="how often all of it is run, one after the other")
+    options = parser.parse_args()
+    parts = options.parts or list(PARTS)
     if unknown := set(parts) - PARTS.keys():
         parser.error(f"{', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)}")
-    for part in parts:
-        PARTS[part]()
+    for _ in range(options.repeat):
+        for part in parts:
+            PARTS[part]()
 
 
 def _sqlite() -> None:
