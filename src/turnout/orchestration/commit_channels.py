@@ -22,8 +22,8 @@ B = TypeVar("B")
 class CommitChannels(Generic[B]):
     """The open channels of one ledger. Each makes one commit at a time. Used on the event loop only.
 
-    ``committed`` is called with a batch and its outcomes, ``failed`` with a batch of which it is not known whether it
-    was committed; the channel is closed then."""
+    ``committed`` is called with a batch and its outcomes, ``failed`` with a batch that has none and the error: unless
+    the database refused it, it is not known whether it was committed. The channel is closed then."""
 
     def __init__(
         self, committed: Callable[[B, list[WriteOutcome]], None], failed: Callable[[B, BaseException], None]
@@ -115,7 +115,7 @@ class CommitChannels(Generic[B]):
         self._committed(batch, outcomes)
 
     def _drop(self, channel: CommitChannel, error: BaseException) -> None:
-        """Closes a channel that has failed; what was sent over it may have been committed."""
+        """Closes a channel that has failed, whatever was sent over it."""
         batch = self._busy.pop(channel, None)
         if channel in self._free:
             self._free.remove(channel)

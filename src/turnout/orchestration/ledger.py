@@ -186,6 +186,10 @@ class Ledger:
 
     def _unanswered(self, batch: list[PendingWrites], error: BaseException) -> None:
         """Called when a channel has failed before the outcomes of its commit were known."""
+        if isinstance(error, StoreError) and not isinstance(error, StoreUnreachable):
+            # The database has refused all of it: a lane finds out what that means.
+            self._submit(batch)
+            return
         self._rate_limited_log.failure("commit of %d runs will be retried: %s", len(_writes_of(batch)), error)
         self.metrics.retries += 1
         self._on_outage(True)

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tests.unit.orchestration.test_group_commit import HeldStore, applied, completed, write
-from turnout.errors import StoreError, StoreRejected, StoreUnreachable
+from turnout.errors import StoreError, StoreReadOnly, StoreRejected, StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.orchestration import ledger as module
 from turnout.orchestration.ledger import Ledger
@@ -34,6 +34,8 @@ class HeldChannel:
         self.sent: list[list[str]] = []
         self.refuses: deque[BaseException] = deque()
         """What the next ``send`` raises."""
+        self.answers: deque[BaseException] = deque()
+        """What the next answers are, in place of outcomes."""
         self._taken = taken
         """How many calls of ``flush`` it takes until all is sent."""
         self.flushed = 0
@@ -57,6 +59,8 @@ class HeldChannel:
         what = self._near.recv(1)
         if not what:
             raise StoreUnreachable("the connection was lost")
+        if self.answers:
+            raise self.answers.popleft()
         return applied(self._writes) if what == b"!" else None
 
     def close(self) -> None:
@@ -221,6 +225,33 @@ def test_a_commit_that_could_not_be_sent_counts_as_one_whose_outcome_is_unknown(
         store.script = [lambda writes: [WriteOutcome("a", (row.pos,))]]
         outcomes = await asyncio.wait_for(ledger.write([write("a", row)]), WAIT)
         assert outcomes[0].applied and channel.closed
+        ledger.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("refusal", [StoreRejected("an illegal move"), StoreReadOnly("a standby")])
+def test_what_the_database_refuses_is_no_outage_and_a_lane_finds_out_why(refusal: StoreError) -> None:
+    channel = HeldChannel()
+    channel.answers.append(refusal)
+    store = ChannelStore(channel)
+    outages: list[bool] = []
+
+    async def scenario() -> None:
+        ledger = Ledger(
+            store,  # type: ignore[arg-type]
+            max_commit=100,
+            topics_of=lambda writes: frozenset(),
+            width=lambda: 1,
+            on_outage=outages.append,
+        )
+        await warm(ledger, store)
+        store.poison = {"bad"}
+        written = ledger.write([write("good", completed()), write("bad", completed())])
+        channel.answer()
+        outcomes = await asyncio.wait_for(written, WAIT)
+        assert outcomes[0].applied and outcomes[1].rejected
+        assert (ledger.metrics.retries, outages, channel.closed) == (0, [], True)
         ledger.close()
 
     run(scenario)

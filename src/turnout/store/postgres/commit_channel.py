@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 import psycopg
 from psycopg import pq
 
-from turnout.errors import StoreRejected
+from turnout.errors import StoreRejected, StoreUnreachable
 from turnout.model.rows import RunWrite, WriteOutcome
 from turnout.store.database import NUL, Rows
 from turnout.store.postgres.connection import NumberedStatement
@@ -89,7 +89,7 @@ class PostgresCommitChannel:
 
     def _send(self, statements: Sequence[Statement], parameters: Sequence[list[bytes | None]]) -> None:
         pgconn = self._pgconn
-        with translated():
+        try:
             for statement, values in zip(statements, parameters, strict=True):
                 name = statement.block.encode()
                 if statement.block not in self._prepared:
@@ -99,6 +99,9 @@ class PostgresCommitChannel:
                 pgconn.send_query_prepared(name, values)
                 self._sent.append(True)
             pgconn.pipeline_sync()
+        except Exception as error:
+            # Part of it may be on its way, whatever the reason.
+            raise StoreUnreachable(f"the commit could not be sent whole: {error}") from error
 
     def _received(self) -> bool:
         """Reads what has come. True once all statements of the transaction are answered."""
