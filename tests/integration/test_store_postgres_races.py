@@ -282,9 +282,16 @@ def test_updates_go_by_key_on_an_empty_table_and_stay_heap_only(store: PostgresS
     begin(store)
     database = store._postgres  # pyright: ignore[reportPrivateUsage]
     write = update(new_run().run_id, completed())
-    (narrow,) = statements_of([write])
+    (single,) = statements_of([write])
+    (narrow,) = statements_of([write, update(new_run().run_id, completed())])
+    assert (single.block, narrow.block) == ("update_step", "update_steps")
     whole = {"writes": json_text([write])}
-    for block, given in (("update_steps", narrow.params), ("update_batch", whole), ("update_and_answer", whole)):
+    for block, given in (
+        ("update_step", single.params),
+        ("update_steps", narrow.params),
+        ("update_batch", whole),
+        ("update_and_answer", whole),
+    ):
         params = {**given, "wake": "[]"}
         statement = database.statements[block]
         cursor = psycopg.RawCursor(database.own("ledger"))

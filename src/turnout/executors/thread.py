@@ -138,6 +138,9 @@ class ThreadExecutor(LocalExecutor[Attempt]):
     # -- accepting attempts -----------------------------------------------------------------------------------------
     def _begin(self, attempts: Sequence[Attempt]) -> None:
         self._unanswered.update(attempts)
+        live = self._live
+        # Another thread may have cancelled some of them already, and reported them before they were here.
+        self._unanswered.difference_update([attempt for attempt in attempts if attempt.key not in live])
         for_loop: list[Attempt] = []
         if self._async_bodies:
             for_loop = [attempt for attempt in attempts if body_of(attempt.event) in self._async_bodies]

@@ -21,6 +21,7 @@ from turnout.errors import ExecutionFailed, InvalidInput, InvalidSetting, StoreU
 from turnout.executors.thread import ThreadExecutor
 from turnout.model.events import ExecutionStatus, TaskReadyEvent
 from turnout.model.info import TaskInfo, current_task
+from turnout.runtime.attempt import Attempt
 from turnout.runtime.thread_capacity import ASYNC_SPARE
 
 SHORT = 0.3
@@ -633,3 +634,21 @@ def test_cancelling_at_random_moments_brings_exactly_one_result_each() -> None:
     assert bench.results.empty
     capacity = bench.executor._thread_capacity
     assert (capacity._stuck, capacity._on_loop, bench.executor._unanswered) == (0, 0, set())
+
+
+def test_an_attempt_that_is_cancelled_while_it_is_taken_is_answered_once_and_not_waited_for() -> None:
+    bench = Bench(threads=1)
+    begin = bench.executor._begin
+
+    def cancelled_first(attempts: Sequence[Attempt]) -> None:
+        for attempt in attempts:
+            bench.executor.cancel(attempt.event)
+        begin(attempts)
+
+    bench.executor._begin = cancelled_first  # type: ignore[method-assign]
+    bench.submit(bench.loader.add(lambda: 1))
+    (result,) = bench.results.take(1)
+    assert result.status is ExecutionStatus.CANCELLED
+    assert not bench.executor._unanswered
+    bench.stop()
+    assert bench.results.empty
