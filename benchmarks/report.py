@@ -145,7 +145,7 @@ def picture(figures: Figures) -> str:
         label = escape(f"{row.label} ÷ {peer}")
         parts.append(f'<text x="{LEFT - 10}" y="{y + 15}" text-anchor="end">{label}</text>')
         parts.append(f'<rect x="{low:.1f}" y="{y}" width="{high - low:.1f}" height="{BAR}" fill="{colour}"/>')
-        parts.append(f'<text x="{high + 6:.1f}" y="{y + 15}">{ratio:.1f} ×</text>')
+        parts.append(f'<text x="{high + 6:.1f}" y="{y + 15}">{ratio:.3g} ×</text>')
     return "\n".join([*parts, "</svg>", ""])
 
 
