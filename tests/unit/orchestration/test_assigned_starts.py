@@ -141,3 +141,20 @@ def test_runs_of_one_batch_get_workers_of_their_own(build: Build) -> None:
     parts.submissions.put([parts.request(CHAIN, run_id=f"run-{number}") for number in (1, 2)])
     parts.drive()
     assert [parts.store.tables[f"run-{number}"].tasks[0].holder for number in (1, 2)] == ["one", "two"]
+
+
+def test_a_task_that_becomes_ready_does_not_overtake_one_of_its_run_that_waits_for_another_selector(
+    build: Build,
+) -> None:
+    graph = graph_of(task("a"), task("b"), task("c", "a"))
+    parts = parts_with(build, graph, {"a": ANY, "b": ANY, "c": TWO}, one=0, two=0)
+    parts.submit(graph)
+    for expected in ({"a": "running", "b": "ready"}, {"a": "completed", "b": "running", "c": "ready"}):
+        parts.dispatcher.assigners["hub"].free["two"] = 1
+        if "c" in expected:
+            parts.answer("a")
+        else:
+            parts.starter.on_capacity("hub")
+        parts.drive()
+        states = parts.states()
+        assert {name: states[name] for name in expected} == expected

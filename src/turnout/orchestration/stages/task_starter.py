@@ -71,7 +71,7 @@ class TaskStarter:
             self._offer(owned, transition)
         if self._polled is None or not self._session.may_start:
             return
-        if transition.due and not (owned.waiting_since or owned.has_lost_attempts or self._is_pinned(machine)):
+        if transition.due and self._may_start_due(owned):
             self._start_due(machine, transition, events)
         if not machine.graph.plain or transition.due or transition.has_ready or machine.ready:
             self._start_waiting(owned, transition, events)
@@ -121,9 +121,14 @@ class TaskStarter:
             started += 1
         del transition.due[:started]
 
-    def _is_pinned(self, machine: RunMachine) -> bool:
-        """True if the run's steps may have to go to one holder."""
-        return machine.graph.spec.affinity == "run" and bool(self._dispatcher.assigners)
+    def _may_start_due(self, owned: ActiveRun) -> bool:
+        """True if tasks that become ready may start before those that are ready are looked at."""
+        if owned.waiting_since or owned.has_lost_attempts:
+            return False
+        if not self._dispatcher.assigners:
+            return True
+        # Tasks that wait for another holder come first, and the steps of a run may have to go to one holder.
+        return not owned.machine.ready and owned.machine.graph.spec.affinity != "run"
 
     def _start_waiting(
         self, owned: ActiveRun, transition: Transition, events: list[tuple[str, TaskReadyEvent]]
