@@ -105,9 +105,11 @@ def test_a_creation_whose_answer_is_lost_is_not_made_twice(site: Site) -> None:
     site.server.fail("POST", "jobs", 500, after=True)
     site.server.fail("POST", "secrets", 0, after=True)
     assert site.runner.submit(flows.deferred).result(WAIT) == [0, 1]
-    assert site.server.count("POST", "jobs", 409) == 1 and site.server.count("POST", "secrets", 409) == 1
-    made = [name for kind, name in site.cluster.state.created if kind == "jobs"]
-    assert len(made) == len(set(made)) == site.started() == 3, "one Job for each of three attempts"
+    # With its Secret stored the attempt may begin, and end, before the creation of that is repeated.
+    assert site.server.count("POST", "jobs", 409) == 1 and site.server.count("POST", "secrets", 409) <= 1
+    for plural in ("jobs", "secrets"):
+        made = [name for kind, name in site.cluster.state.created if kind == plural]
+        assert len(made) == len(set(made)) == site.started() == 3, f"one of {plural} for each of three attempts"
 
 
 def test_a_busy_server_is_asked_again_when_it_says(site: Site) -> None:
