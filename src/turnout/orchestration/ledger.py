@@ -155,9 +155,9 @@ class Ledger:
             writes = _writes_of(batch)
             light = sum([pending.characters for pending in batch]) <= MAX_CHARACTERS
             if not (light and self._channels.send(batch, writes, partial(self._topics_of, writes))):
-                self._submit(batch, self._channels.request(self._lane_limit()))
+                self._submit(batch, opens=self._channels.request(self._lane_limit()))
 
-    def _submit(self, batch: list[PendingWrites], opens: bool = False, unsure: bool = False) -> None:
+    def _submit(self, batch: list[PendingWrites], *, opens: bool = False, unsure: bool = False) -> None:
         """Commits the batch in a lane, which opens a channel afterwards if it ``opens`` one."""
         self._in_lanes += 1
         self._lanes.submit(partial(self._in_lane, asyncio.get_running_loop(), batch, opens, unsure))
